@@ -1,0 +1,1 @@
+"""Static rules over candidates, and the report they make."""

@@ -1,0 +1,1 @@
+"""The candidate: typed specs, the stack, canonical form, cost and the catalogue."""

@@ -1,0 +1,1 @@
+"""Decides, stores and shows: search, store, leaderboard, service and command line."""

@@ -1,0 +1,1 @@
+"""Measured behaviour: the definition, its forms, models, tasks and training."""
