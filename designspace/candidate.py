@@ -1,0 +1,120 @@
+"""A candidate: the stack of blocks, its sizes and its target. The spec file is this record."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, model_validator
+
+from designspace.mixer import MixerSpec
+from designspace.rotation import Dtype
+from designspace.spec import Nonnegative, Spec, invalid
+from designspace.suppression import Lint
+from designspace.target import Target
+
+MAX_LAYERS = 1024
+
+
+class ModelSpec(Spec):
+    """What surrounds the blocks. `positions` are added to the embeddings."""
+
+    model_dim: Annotated[int, Field(ge=1, le=1_048_576)] = 256
+    vocab_size: Annotated[int, Field(ge=1, le=16_777_216)] = 512
+    positions: Literal["none", "learned", "sinusoidal"] = "none"
+    residual_dtype: Dtype = "float32"
+
+
+class Parallel(Spec):
+    """Several mixers side by side on the same input (hybrids such as Falcon-H1)."""
+
+    parallel: Annotated[tuple[MixerSpec, ...], Field(min_length=2, max_length=8)]
+    merge: Literal["sum", "mean", "concat"] = "sum"
+
+
+class Skip(Spec):
+    """The residual path around the mixer: x <- lambda x + mixer(norm(x)) (lambda-skip, arXiv 2410.10609)."""
+
+    weight: Nonnegative = Field(default=1.0, alias="lambda")
+
+
+class Norm(Spec):
+    """Norm of a sub-layer."""
+
+    kind: Literal["rms", "layer", "none"] = "rms"
+    placement: Literal["pre", "post"] = "pre"
+
+
+class ChannelMixer(Spec):
+    """The position-wise part of a block; `ratio` is the hidden width over model_dim."""
+
+    kind: Literal["none", "swiglu", "mlp"] = "swiglu"
+    ratio: Annotated[float, Field(gt=0, le=64)] = 2.667
+
+
+class Block(Spec):
+    """`repeat` equal layers: a mixer (or several in parallel, or none) and a channel mixer, each with skip and norm."""
+
+    repeat: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 1
+    mixer: MixerSpec | Parallel | None = MixerSpec()
+    skip: Skip = Skip()
+    norm: Norm = Norm()
+    channel_mixer: ChannelMixer = ChannelMixer()
+    lint: Lint = Lint()
+
+    @property
+    def mixers(self) -> tuple[MixerSpec, ...]:
+        """The mixers that run side by side."""
+        match self.mixer:
+            case None:
+                return ()
+            case Parallel(parallel=mixers):
+                return mixers
+            case mixer:
+                return (mixer,)
+
+
+class Located(NamedTuple):
+    """A mixer with its place: path in the spec file, block index, number of layers that repeat it."""
+
+    path: str
+    block: int
+    repeat: int
+    mixer: MixerSpec
+
+
+class Candidate(Spec):
+    """A whole spec file. Its identity is `designspace.canonical.fingerprint`, not its name."""
+
+    sextant: Literal[1] = 1
+    name: Annotated[str, Field(min_length=1, max_length=200)] = "unnamed"
+    target: Target = Target()
+    model: ModelSpec = ModelSpec()
+    blocks: Annotated[tuple[Block, ...], Field(min_length=1, max_length=MAX_LAYERS)]
+    lint: Lint = Lint()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        if self.num_layers > MAX_LAYERS:
+            raise invalid("blocks", f"the stack has {self.num_layers} layers after repeat, more than {MAX_LAYERS}.")
+        return self
+
+    @property
+    def num_layers(self) -> int:
+        """Depth: layers after repeat."""
+        return sum(block.repeat for block in self.blocks)
+
+    def mixers(self) -> Iterator[Located]:
+        """Every mixer of the file once, with its path."""
+        for index, block in enumerate(self.blocks):
+            match block.mixer:
+                case None:
+                    continue
+                case Parallel(parallel=mixers):
+                    for branch, mixer in enumerate(mixers):
+                        yield Located(f"blocks[{index}].mixer.parallel[{branch}]", index, block.repeat, mixer)
+                case mixer:
+                    yield Located(f"blocks[{index}].mixer", index, block.repeat, mixer)
+
+
+def single(mixer: MixerSpec, *, name: str = "unnamed", depth: int = 1, target: Target | None = None) -> Candidate:
+    """A stack of `depth` equal layers."""
+    return Candidate(name=name, target=target or Target(), blocks=(Block(repeat=depth, mixer=mixer),))

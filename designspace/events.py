@@ -1,0 +1,51 @@
+"""What the YAML and the JSON reader share: places in a text, parser events, and how messages quote a value."""
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+SHOWN_CHARACTERS = 40  # of a value quoted in a message
+Scalar = str | int | float | bool | None
+EventKind = Literal["scalar", "mapping", "sequence", "end", "alias"]
+KeyPath = tuple[str | int, ...]
+
+
+class Mark(NamedTuple):
+    """A place in a text; lines and columns count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A region of a file; `end_column` is one past the last character."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Event(NamedTuple):
+    """A step of a parser: a scalar, the opening or the end of a collection, or an alias of an anchor."""
+
+    kind: EventKind
+    start: Mark
+    end: Mark
+    value: Scalar = None
+    text: str = ""
+    anchor: str | None = None
+
+
+def quoted(value: object) -> str:
+    """`value` in backticks, shortened, on one line, for a message."""
+    text = " ".join(str(value).split())
+    return f"`{text[:SHOWN_CHARACTERS]}...`" if len(text) > SHOWN_CHARACTERS else f"`{text}`"
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The entry of `known` most like `name`, if one is like it."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)), None)

@@ -1,0 +1,202 @@
+"""A mixer: one point of the twelve-field grammar, with the facts that need several fields.
+
+Source: arXiv 2510.09389, definition of alpha_ij = phi(q_i . A_i...A_(j+1) b_j k_j) / eta_i.
+"""
+
+import math
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from designspace import readout as readouts
+from designspace.decay import Decay
+from designspace.erase import Erase
+from designspace.execution import Execution
+from designspace.features import Features
+from designspace.heads import Heads
+from designspace.io import InputOutput
+from designspace.lift import Lift
+from designspace.normalization import Normalization
+from designspace.readout import Identity, Readout
+from designspace.rotation import Rotation
+from designspace.scaling import Scaling
+from designspace.shear import Shear
+from designspace.spec import Spec, invalid
+from designspace.support import Support
+from designspace.suppression import Lint
+
+MAX_LIFTED_DIM = 2**24
+
+
+class MixerSpec(Spec):
+    """The tuple (readout, evolution, scaling, normalization) with features, support, sizes and output stage.
+
+    decay, rotation, erase, shear and lift together are the evolution A_t. `execution` stands outside the fingerprint.
+    """
+
+    readout: Readout = Field(default_factory=Identity)
+    decay: Decay = Decay()
+    rotation: Rotation = Rotation()
+    erase: Erase = Erase()
+    shear: Shear = Shear()
+    lift: Lift = Lift()
+    scaling: Scaling = Scaling()
+    normalization: Normalization = Normalization()
+    features: Features = Features()
+    support: Support = Support()
+    heads: Heads = Heads()
+    io: InputOutput = InputOutput()
+    execution: Execution = Execution()
+    lint: Lint = Lint()
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        self._check_evolution()
+        self._check_lift()
+        self._check_gates()
+        self._check_features()
+        self._check_support()
+        self._check_sizes()
+        return self
+
+    def _check_evolution(self) -> None:
+        if self.shear.source != "none" and readouts.is_linear(self.readout):
+            raise invalid(
+                "shear.source", "a shear under an identity readout is a decay: use `decay`, or a nonlinear one."
+            )
+        slopes = self.shear.slopes
+        if isinstance(slopes, tuple) and len(slopes) != self.heads.num_heads:
+            raise invalid(
+                "shear.slopes", f"`slopes` needs one number per head: {self.heads.num_heads}, got {len(slopes)}."
+            )
+        if self.rotation.source != "none" and self.rotation.fraction > 0 and not self.rotation.pairs(self.key_dim):
+            raise invalid(
+                "rotation.fraction",
+                f"`fraction` {self.rotation.fraction:g} of {self.key_dim} key channels is not one pair;"
+                " raise it or `heads.state_dim`.",
+            )
+
+    def _check_lift(self) -> None:
+        kind = self.lift.kind
+        others = [self.decay.granularity, self.rotation.source, self.erase.direction, self.shear.source]
+        if kind == "shift" and any(part != "none" for part in others):
+            raise invalid("lift.kind", "`lift: shift` is the whole evolution: set every other part to none.")
+        if kind == "momentum":
+            plain = self.erase.rank == 1 and not self.erase.per_channel and self.erase.compose == "product"
+            if self.erase.direction not in ("key", "key_scaled") or not plain:
+                raise invalid(
+                    "lift.kind", "`lift: momentum` needs `erase.direction` key or key_scaled, rank 1, product."
+                )
+            if self.scaling.gate != "tied_to_erase":
+                raise invalid("scaling.gate", "`lift: momentum` writes the erase gain: use `gate: tied_to_erase`.")
+            if self.decay.granularity == "diagonal" or self.rotation.source != "none":
+                raise invalid("lift.kind", "`lift: momentum` goes with a scalar decay or none, and no rotation.")
+        if kind not in ("none", "shift") and self.erase.rank > 1:
+            raise invalid("lift.kind", f"`lift: {kind}` needs `erase.rank: 1`.")
+
+    def _check_gates(self) -> None:
+        gate, decay = self.scaling.gate, self.decay
+        if gate == "tied_to_erase" and (self.erase.direction == "none" or self.erase.per_channel):
+            raise invalid("scaling.gate", "`gate: tied_to_erase` needs an `erase.direction` and one beta per head.")
+        if gate in ("complement", "sqrt_1_minus_a2") and decay.granularity == "none":
+            raise invalid("scaling.gate", f"`gate: {gate}` is computed from the decay: give `decay.granularity`.")
+        if gate == "sqrt_1_minus_a2" and decay.hull[1] > 1:
+            raise invalid("decay.range", "`gate: sqrt_1_minus_a2` needs a decay that stays in [0, 1].")
+        if gate == "complement" and decay.hull[1] > 1:
+            raise invalid("decay.range", "`gate: complement` needs a decay that stays in [0, 1]: b_j must be >= 0.")
+        if gate == "dt" and decay.granularity != "none" and decay.map != "exp_softplus":
+            raise invalid("decay.map", f"`gate: dt` shares its step with `map: exp_softplus`, got {decay.map}.")
+        if decay.granularity != "none" and decay.map in ("complement", "one_minus_bk2") and gate != "sigmoid":
+            raise invalid("scaling.gate", f"`decay.map: {decay.map}` is computed from `gate: sigmoid`, got {gate}.")
+        if decay.granularity != "none" and decay.map == "one_minus_bk2" and decay.granularity != "diagonal":
+            raise invalid("decay.granularity", "`map: one_minus_bk2` has one factor per key channel: use `diagonal`.")
+        if decay.granularity == "diagonal" and gate in ("complement", "sqrt_1_minus_a2") and self.key_dim > 1:
+            raise invalid("scaling.gate", f"`gate: {gate}` is one number per head: use a scalar decay or state_dim 1.")
+        if self.scaling.where == "after" and self.scaling.gate != "none":
+            raise invalid("scaling.where", "`where: after` applies to a constant base only; set `gate: none`.")
+
+    def _check_features(self) -> None:
+        name = self.features.map
+        if name in ("taylor2", "favor", "rff", "dpfp") and not readouts.is_linear(self.readout):
+            raise invalid("features.map", f"`map: {name}` expands the score itself: it needs `readout: identity`.")
+        if name == "static" and self.decay.reads_input:
+            raise invalid("features.map", "static q and k need a decay that does not come from the input.")
+        if name == "one_minus_decay" and (self.decay.granularity != "diagonal" or self.decay.hull[1] > 1):
+            raise invalid("features.map", "`map: one_minus_decay` needs a diagonal decay that stays in [0, 1].")
+
+    def _check_support(self) -> None:
+        if self.support.mask == "none":
+            moving = (self.decay, self.erase, self.shear)
+            if self.lift.kind != "none" or any(not part.is_identity for part in moving):
+                raise invalid(
+                    "support.mask",
+                    "a bidirectional mixer (`mask: none`) has no decay, erase, shear or lift in this grammar.",
+                )
+        if self.support.read == "before" and (self.lift.kind != "none" or self.erase.rank > 1):
+            raise invalid("support.read", "`read: before` goes with no lift and `erase.rank: 1`.")
+
+    def _check_sizes(self) -> None:
+        dim = self.lifted_dim
+        if dim is not None and dim > MAX_LIFTED_DIM:
+            raise invalid("heads.state_dim", f"the lifted state has {dim} rows per head, more than {MAX_LIFTED_DIM}.")
+
+    @property
+    def key_dim(self) -> int:
+        """n after the feature map: the width of the keys that A_t acts on."""
+        return self.features.feature_dim(self.heads.state_dim)
+
+    @property
+    def key_norm_bound(self) -> float | None:
+        """Upper bound of |k|^2 before scaling, None where nothing bounds it (theory section 2, P6.2)."""
+        gain = self.features.gain**2
+        match self.features.norm:
+            case "l2":
+                return gain
+            case "rms" | "rms_weighted" | "layernorm":
+                return gain * self.key_dim
+            case "sum" if self.features.is_nonnegative:
+                return gain
+            case _:
+                return float(self.key_dim) if self.features.map == "ones" else None
+
+    @property
+    def evolution_is_identity(self) -> bool:
+        """A_t = I: nothing happens to a stored key."""
+        parts = (self.decay, self.rotation, self.erase, self.shear)
+        return self.lift.kind == "none" and all(part.is_identity for part in parts)
+
+    @property
+    def is_time_invariant(self) -> bool:
+        """A_t is the same at every step and for every input."""
+        moving = self.decay.reads_input or self.rotation.source == "input" or self.shear.source == "input"
+        return not moving and self.erase.is_identity and self.lift.kind in ("none", "shift")
+
+    @property
+    def is_finite_memory(self) -> bool:
+        """A recurrence with a state that does not grow with the length exists (P1)."""
+        linear = readouts.polynomial_coefficients(self.readout) is not None or self.score_is_additive
+        bounded = self.support.window is None and self.lift.kind != "fenwick" and self.support.mask != "none"
+        return linear and bounded and self.shear.source != "table"
+
+    @property
+    def score_is_additive(self) -> bool:
+        """exp readout, constant query, transitions that only add: exp(z_ij) factorises (equivalence 9)."""
+        exponential = self.readout.kind == "exponential" and not self.readout.is_capped
+        still = self.decay.is_identity and self.rotation.is_identity and self.erase.is_identity
+        return exponential and self.features.map == "ones" and still and self.lift.kind == "none"
+
+    @property
+    def lifted_dim(self) -> int | None:
+        """Rows of the state per head after the lift of phi: sum of C(n + d - 1, d); None without a finite lift."""
+        coefficients = readouts.polynomial_coefficients(self.readout)
+        if coefficients is None:
+            return None
+        width = self.key_dim * (2 if self.lift.kind in ("delay1", "momentum") else 1) * (self.lift.width or 1)
+        return sum(math.comb(width + d - 1, d) for d in readouts.monomials(self.readout))
+
+    @property
+    def needs_position(self) -> bool:
+        """The mixer itself carries no position: A = I and nothing else tells positions apart (P3)."""
+        local = self.support.window is not None or self.support.chunk is not None or self.io.short_conv.width > 1
+        ordered = self.scaling.gate == "index" or self.scaling.query_schedule != "none"
+        return self.evolution_is_identity and not local and not ordered

@@ -1,0 +1,290 @@
+"""phi, the readout: the scalar function applied to every score. Source: arXiv 2510.09389, principles 1, 2 and 5."""
+
+import math
+from enum import StrEnum
+from typing import Annotated, Literal, assert_never
+
+from pydantic import Field, field_validator
+
+from designspace.spec import Spec, invalid
+
+MAX_DEGREE = 4
+
+
+class ZeroSet(StrEnum):
+    """Where phi is (nearly) zero, which decides how well a key can be suppressed (P2)."""
+
+    HALF_LINE = "half-line"
+    POINTS = "isolated points"
+    NONE = "none: positive floor"
+
+
+class Growth(StrEnum):
+    """How fast |phi(z)| grows with |z|."""
+
+    BOUNDED = "bounded"
+    POLYNOMIAL = "polynomial"
+    EXPONENTIAL = "exponential"
+
+
+class _Base(Spec):
+    """What every readout shares: an optional softcap, phi(c tanh(z / c))."""
+
+    softcap: Annotated[float, Field(gt=0, allow_inf_nan=True)] | None = None
+
+    @property
+    def cap(self) -> float:
+        """The softcap c; infinite when there is none."""
+        return math.inf if self.softcap is None else self.softcap
+
+    @property
+    def is_capped(self) -> bool:
+        """A finite softcap makes any readout nonlinear and bounded."""
+        return math.isfinite(self.cap)
+
+    def capped(self, score: float) -> float:
+        """c tanh(z / c), or z without a softcap."""
+        return self.cap * math.tanh(score / self.cap) if self.is_capped else score
+
+
+class Identity(_Base):
+    """phi(z) = z. Zero only on a hyperplane of keys, so suppression is fragile (P2); the state is finite (P1)."""
+
+    kind: Literal["identity"] = "identity"
+
+    def raw(self, score: float) -> float:
+        """phi without the softcap."""
+        return score
+
+
+class Polynomial(_Base):
+    """phi(z) = c_0 + c_1 z + ... + c_p z^p with p <= 4: linear after a finite lift (P1)."""
+
+    kind: Literal["polynomial"]
+    coefficients: tuple[float, ...]
+
+    @field_validator("coefficients")
+    @classmethod
+    def _has_a_degree(cls, value: tuple[float, ...]) -> tuple[float, ...]:
+        if not 2 <= len(value) <= MAX_DEGREE + 1 or not any(value[1:]):
+            raise invalid(
+                "coefficients",
+                f"`coefficients` must be [c_0, ..., c_p] with 1 <= p <= {MAX_DEGREE} and some c_d != 0 for d >= 1,"
+                f" got {list(value)}.",
+            )
+        return value
+
+    def raw(self, score: float) -> float:
+        """phi without the softcap."""
+        return sum(c * score**d for d, c in enumerate(self.coefficients))
+
+
+class Exponential(_Base):
+    """phi(z) = exp(z). Tends to 0 on a half-line: suppression is robust (P2); no finite lift (P1)."""
+
+    kind: Literal["exponential"]
+
+    def raw(self, score: float) -> float:
+        """phi without the softcap; infinite where it overflows float64."""
+        return math.exp(score) if score < _LOG_MAX_FLOAT else math.inf
+
+
+class Sigmoid(_Base):
+    """phi(z) = 1 / (1 + exp(-z - offset)), bounded. Source: sigmoid attention, arXiv 2409.04431.
+
+    `offset` is a number, or `-log_length`: minus the log of the number of keys (see `normalization.length_kind`).
+    """
+
+    kind: Literal["sigmoid"]
+    offset: float | Literal["-log_length"] = 0.0
+
+    def raw(self, score: float) -> float:
+        """phi without the softcap; an offset `-log_length` counts as 0 here."""
+        shifted = score + (self.offset if isinstance(self.offset, float) else 0.0)
+        return 0.5 * (1.0 + math.tanh(0.5 * shifted))
+
+
+class Relu(_Base):
+    """phi(z) = max(z, 0)^power. Zero on the half-line z <= 0 (P2)."""
+
+    kind: Literal["relu"]
+    power: Literal[1, 2] = 1
+
+    def raw(self, score: float) -> float:
+        """phi without the softcap."""
+        return float(max(score, 0.0) ** self.power)
+
+
+class Softplus(_Base):
+    """phi(z) = log(1 + exp(z)): positive, tends to 0 on a half-line (P2)."""
+
+    kind: Literal["softplus"]
+
+    def raw(self, score: float) -> float:
+        """phi without the softcap."""
+        return max(score, 0.0) + math.log1p(math.exp(-abs(score)))
+
+
+Readout = Annotated[
+    Identity | Polynomial | Exponential | Sigmoid | Relu | Softplus,
+    Field(discriminator="kind"),
+]
+_LOG_MAX_FLOAT = 709.0
+
+
+def value(readout: Readout, score: float) -> float:
+    """phi(z), softcap included."""
+    return readout.raw(readout.capped(score))
+
+
+def degree(readout: Readout) -> int | None:
+    """Degree of phi as a polynomial; None where phi is not one (a softcap makes it not one)."""
+    if readout.is_capped:
+        return None
+    match readout:
+        case Identity():
+            return 1
+        case Polynomial():
+            return max(d for d, c in enumerate(readout.coefficients) if c != 0)
+        case Exponential() | Sigmoid() | Relu() | Softplus():
+            return None
+        case _:
+            assert_never(readout)
+
+
+def is_linear(readout: Readout) -> bool:
+    """phi(z) = c z: the state needs no lift."""
+    return monomials(readout) == {1}
+
+
+def monomials(readout: Readout) -> set[int]:
+    """Degrees d whose coefficient is not zero; empty where phi is not a polynomial."""
+    if readout.is_capped:
+        return set()
+    match readout:
+        case Identity():
+            return {1}
+        case Polynomial():
+            return {d for d, c in enumerate(readout.coefficients) if c != 0}
+        case Exponential() | Sigmoid() | Relu() | Softplus():
+            return set()
+        case _:
+            assert_never(readout)
+
+
+def polynomial_coefficients(readout: Readout) -> tuple[float, ...] | None:
+    """(c_0, ..., c_p) where phi is a polynomial, else None."""
+    if readout.is_capped:
+        return None
+    match readout:
+        case Identity():
+            return (0.0, 1.0)
+        case Polynomial():
+            return readout.coefficients
+        case Exponential() | Sigmoid() | Relu() | Softplus():
+            return None
+        case _:
+            assert_never(readout)
+
+
+def homogeneous_degree(readout: Readout) -> int | None:
+    """d with phi(c z) = c^d phi(z) for every c > 0, else None: then a constant factor only rescales the output (P5)."""
+    if readout.is_capped:
+        return None
+    match readout:
+        case Identity():
+            return 1
+        case Polynomial():
+            found = monomials(readout)
+            return found.pop() if len(found) == 1 else None
+        case Relu():
+            return readout.power
+        case Exponential() | Sigmoid() | Softplus():
+            return None
+        case _:
+            assert_never(readout)
+
+
+def growth(readout: Readout) -> Growth:
+    """Growth of phi in the score (P6)."""
+    if readout.is_capped:
+        return Growth.BOUNDED
+    match readout:
+        case Identity() | Polynomial() | Relu() | Softplus():
+            return Growth.POLYNOMIAL
+        case Exponential():
+            return Growth.EXPONENTIAL
+        case Sigmoid():
+            return Growth.BOUNDED
+        case _:
+            assert_never(readout)
+
+
+def infimum(readout: Readout) -> tuple[float, bool]:
+    """(inf phi over the reals, whether it is attained)."""
+    if readout.is_capped:
+        return _capped_infimum(readout)
+    match readout:
+        case Identity():
+            return -math.inf, False
+        case Polynomial():
+            return _polynomial_infimum(readout)
+        case Exponential() | Sigmoid() | Softplus():
+            return 0.0, False
+        case Relu():
+            return 0.0, True
+        case _:
+            assert_never(readout)
+
+
+def changes_sign(readout: Readout) -> bool:
+    """phi takes negative values."""
+    return infimum(readout)[0] < 0
+
+
+def zero_set(readout: Readout) -> ZeroSet:
+    """Where phi is zero or tends to zero."""
+    lowest, attained = infimum(readout)
+    if lowest > 0 and attained:
+        return ZeroSet.NONE
+    match readout:
+        case Identity() | Polynomial():
+            return ZeroSet.POINTS
+        case Exponential() | Sigmoid() | Relu() | Softplus():
+            return ZeroSet.NONE if lowest > 0 else ZeroSet.HALF_LINE
+        case _:
+            assert_never(readout)
+
+
+_GRID = 4001
+
+
+def _polynomial_infimum(readout: Polynomial) -> tuple[float, bool]:
+    top = max(monomials(readout))
+    if top % 2 or readout.coefficients[top] < 0:
+        return -math.inf, False
+    lower = sum(abs(c) for c in readout.coefficients[:top])
+    bound = 1.0 + lower / readout.coefficients[top]  # Cauchy's bound holds for the roots of phi' too, up to p
+    bound *= top
+    return _grid_minimum(readout, bound), True
+
+
+def _capped_infimum(readout: Readout) -> tuple[float, bool]:
+    """The score is confined to (-c, c): monotone readouts approach phi(-c), polynomials may dip inside."""
+    edge = readout.raw(-readout.cap)
+    lowest = _grid_minimum(readout, readout.cap)
+    return (lowest, True) if lowest < min(edge, readout.raw(readout.cap)) else (min(edge, lowest), edge > 0)
+
+
+def _grid_minimum(readout: Readout, bound: float) -> float:
+    """Minimum of phi on [-bound, bound] by a grid and one golden-section refinement."""
+    step = 2.0 * bound / (_GRID - 1)
+    best = min((-bound + index * step for index in range(_GRID)), key=readout.raw)
+    low, high = max(best - step, -bound), min(best + step, bound)
+    for _ in range(60):
+        third = (high - low) / 3.0
+        if readout.raw(low + third) <= readout.raw(high - third):
+            high -= third
+        else:
+            low += third
+    return min(readout.raw(0.5 * (low + high)), readout.raw(best))
