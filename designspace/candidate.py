@@ -1,9 +1,9 @@
 """A candidate: the stack of blocks, its sizes and its target. The spec file is this record."""
 
 from collections.abc import Iterator
-from typing import Annotated, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from designspace.mixer import MixerSpec
 from designspace.rotation import Dtype
@@ -30,6 +30,17 @@ class Parallel(Spec):
     merge: Literal["sum", "mean", "concat"] = "sum"
 
 
+def _mixer_tag(value: Any) -> str:
+    """Which member of `AnyMixer` the input means, so that errors speak of that member only."""
+    is_parallel = "parallel" in value if isinstance(value, dict) else isinstance(value, Parallel)
+    return "parallel" if is_parallel else "single"
+
+
+AnyMixer = Annotated[
+    Annotated[MixerSpec, Tag("single")] | Annotated[Parallel, Tag("parallel")], Discriminator(_mixer_tag)
+]
+
+
 class Skip(Spec):
     """The residual path around the mixer: x <- lambda x + mixer(norm(x)) (lambda-skip, arXiv 2410.10609)."""
 
@@ -54,7 +65,7 @@ class Block(Spec):
     """`repeat` equal layers: a mixer (or several in parallel, or none) and a channel mixer, each with skip and norm."""
 
     repeat: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 1
-    mixer: MixerSpec | Parallel | None = MixerSpec()
+    mixer: AnyMixer | None = MixerSpec()
     skip: Skip = Skip()
     norm: Norm = Norm()
     channel_mixer: ChannelMixer = ChannelMixer()

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from designspace import jsontext, yamltext
 from designspace.errors import SpecError
-from designspace.events import Event, KeyPath, Mark, Scalar, Span, nearest, quoted
+from designspace.events import Event, Mark, Scalar, Span, join_path, nearest, quoted, split_path
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -48,6 +48,7 @@ class Document:
 
     file: str
     root: Node
+    special_number: SpecError | None = None  # the error for the first NaN or infinity; a spec raises it
 
     @cached_property
     def data(self) -> Any:
@@ -86,17 +87,6 @@ class Document:
         return SpecError(message, file=self.file, line=place.line, column=place.column, path=dotted or None)
 
 
-def split_path(path: str) -> KeyPath:
-    """Parts of a dotted path: `blocks[0].mixer` is `("blocks", 0, "mixer")`."""
-    parts = re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)
-    return tuple(int(index) if index else name for name, index in parts)
-
-
-def join_path(parts: Sequence[str | int]) -> str:
-    """The dotted path of `parts`: `("blocks", 0, "mixer")` is `blocks[0].mixer`."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
-
-
 def read(source: str | os.PathLike[str], *, special_numbers: bool = False) -> Document:
     """The document in the file `source`, or on standard input for `-`.
 
@@ -119,8 +109,11 @@ def parse(text: str, file: str = "<text>", *, special_numbers: bool = False) -> 
     is_json = file.endswith(".json") or (
         not file.endswith((".yaml", ".yml")) and re.match(r'\s*(\{\s*["}]|\[\s*\{\s*")', text) is not None
     )
-    events = jsontext.events(text, file) if is_json else yamltext.events(text, file)
-    return Document(file, _Builder(file, events, special_numbers).document())
+    builder = _Builder(file, jsontext.events(text, file) if is_json else yamltext.events(text, file))
+    document = Document(file, builder.document(), builder.special_number)
+    if document.special_number and not special_numbers:
+        raise document.special_number
+    return document
 
 
 def _bytes(path: Path) -> bytes:
@@ -147,16 +140,15 @@ def _siblings(path: Path) -> list[Path]:
 
 
 def _decoded(content: bytes, name: str) -> str:
+    if b"\0" in content:
+        line = content.count(b"\n", 0, content.index(b"\0")) + 1
+        raise SpecError("the file is binary; give a YAML or JSON file saved as UTF-8.", file=name, line=line)
     try:
-        text = content.decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         message = f"byte {error.start} is not UTF-8 text; give a YAML or JSON file saved as UTF-8."
         raise SpecError(message, file=name, line=line) from None
-    if "\0" in text:
-        line = text.count("\n", 0, text.index("\0")) + 1
-        raise SpecError("the file is binary; give a YAML or JSON file saved as UTF-8.", file=name, line=line)
-    return text
 
 
 def _plain(node: Node) -> Any:
@@ -172,10 +164,10 @@ def _plain(node: Node) -> Any:
 class _Builder:
     """Makes the tree of an event stream, within the bounds."""
 
-    def __init__(self, file: str, events: Iterator[Event], special_numbers: bool) -> None:
+    def __init__(self, file: str, events: Iterator[Event]) -> None:
         self.file = file
         self.events = events
-        self.special_numbers = special_numbers
+        self.special_number: SpecError | None = None
         self.nodes = 0
         self.anchors: dict[str, Node | None] = {}  # None while the anchored node is still open
 
@@ -200,7 +192,10 @@ class _Builder:
             return self.aliased(event, depth)
         self.spend(1, event.start)
         if event.kind == "scalar":
-            node = Node(self.checked(event), event.start, event.end)
+            node = Node(event.value, event.start, event.end)
+            if isinstance(event.value, float) and not isfinite(event.value) and self.special_number is None:
+                message = f"{quoted(event.text)} is not a finite number; give a finite one."
+                self.special_number = self.error(message, event.start)
         else:
             if depth > MAX_DEPTH:
                 raise self.error(f"nesting is deeper than {MAX_DEPTH} levels; flatten the spec.", event.start)
@@ -253,12 +248,6 @@ class _Builder:
             first = entries[key.text].start.line
             message = f"key {quoted(key.text)} stands twice, on lines {first} and {key.start.line}; remove one."
             raise self.error(message, key.start)
-
-    def checked(self, event: Event) -> Scalar:
-        value = event.value
-        if isinstance(value, float) and not isfinite(value) and not self.special_numbers:
-            raise self.error(f"{quoted(event.text)} is not a finite number; give a finite one.", event.start)
-        return value
 
     def spend(self, nodes: int, at: Mark) -> None:
         self.nodes += nodes

@@ -13,7 +13,8 @@ class Erase(Spec):
     direction `key`: the key itself; `free`: a projection of its own, always l2-normalised; `key_scaled`: I - beta k p^T
     with p = c_h k. `rank` > 1: that many micro-steps per token, each with its own key and value (DeltaProduct,
     arXiv 2502.10297); the decay acts in the first, the read comes after the last. `gain` bounds beta.
-    `per_channel`: beta is a vector; product form I - k (beta * k)^T (GDN-2), additive form A = decay - (beta * k) k^T (RWKV-7).
+    `per_channel`: beta is a vector; product form I - k (beta * k)^T (GDN-2), additive form A = decay - (beta * k) k^T
+    (RWKV-7).
     compose `product`: A = (I - erase) rotation decay; `additive`: A = rotation decay - erase.
     """
 

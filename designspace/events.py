@@ -1,7 +1,8 @@
 """What the YAML and the JSON reader share: places in a text, parser events, and how messages quote a value."""
 
 import difflib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -38,6 +39,17 @@ class Event(NamedTuple):
     value: Scalar = None
     text: str = ""
     anchor: str | None = None
+
+
+def split_path(path: str) -> KeyPath:
+    """Parts of a dotted path: `blocks[0].mixer` is `("blocks", 0, "mixer")`."""
+    parts = re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)
+    return tuple(int(index) if index else name for name, index in parts)
+
+
+def join_path(parts: Sequence[str | int]) -> str:
+    """The dotted path of `parts`: `("blocks", 0, "mixer")` is `blocks[0].mixer`."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts).removeprefix(".")
 
 
 def quoted(value: object) -> str:

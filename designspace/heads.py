@@ -13,8 +13,8 @@ class Heads(Spec):
     """`num_heads` coefficient matrices; keys of `state_dim` (n), values of `head_dim` (p) per head.
 
     layout `channel`: every value channel is a head of its own (head_dim 1). `kv_groups`: number of distinct streams
-    that the heads share, null = one per head; `shared: kv` shares keys and values (grouped-query attention), `qk` shares
-    queries and keys (Mamba's B and C, grouped-value attention).
+    that the heads share, null = one per head; `shared: kv` shares keys and values (grouped-query attention), `qk`
+    shares queries and keys (Mamba's B and C, grouped-value attention).
     """
 
     layout: Literal["multi", "channel"] = "multi"

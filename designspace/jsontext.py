@@ -117,7 +117,10 @@ class _Scanner:
         """The string whose opening quote is at `at`, and the offset after its closing quote."""
         try:
             string, end = DECODER.raw_decode(self.text, at)
+            str(string).encode()
             return str(string), end
+        except UnicodeEncodeError:
+            raise self.error("half of a surrogate pair is not a character; write the character itself.", at) from None
         except JSONDecodeError as error:
             raise self.error(f"not a JSON string: {error.msg.lower()}; close or escape it.", error.pos) from None
 

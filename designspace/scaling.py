@@ -25,8 +25,8 @@ class Scaling(Spec):
 
     `base` is 1 / sqrt(n), 1 / n (muP) or a number; `learnable`: the base is only the initial value. `where` the base is
     applied: to q, k or the score it is the same function, `after` multiplies the coefficient after phi.
-    `query_schedule: log`: the score of query i grows by 1 + 0.1 log(1 + floor((i + 1) / 8192)) (Llama 4). `initial` bounds the gate at
-    initialisation (dt in Mamba: [0.001, 0.1]).
+    `query_schedule: log`: the score of query i grows by 1 + 0.1 log(1 + floor((i + 1) / 8192)) (Llama 4). `initial`
+    bounds the gate at initialisation (dt in Mamba: [0.001, 0.1]).
     """
 
     base: Positive | Literal["n^-1/2", "n^-1"] = "n^-1/2"

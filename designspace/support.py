@@ -10,8 +10,8 @@ from designspace.spec import Count, Spec, invalid
 class Support(Spec):
     """mask `causal`: j <= i; `strict`: j < i; `none`: all j (bidirectional). `window` counts the current key;
     `chunk` restricts to the block of that length (Llama 4). read `before`: query i sees A_(i-1)...A_(j+1) and the
-    diagonal score is q_i . (bonus * b_i k_i) (RWKV-4 to 6). diagonal `D`: y_i gains D v_i; `bonus` with read `after`: the coefficient
-    alpha_ii gains q_i . (bonus * b_i k_i) outside phi and eta.
+    diagonal score is q_i . (bonus * b_i k_i) (RWKV-4 to 6). diagonal `D`: y_i gains D v_i; `bonus` with read
+    `after`: the coefficient alpha_ii gains q_i . (bonus * b_i k_i) outside phi and eta.
     """
 
     mask: Literal["causal", "strict", "none"] = "causal"

@@ -9,8 +9,8 @@ import yaml
 from designspace.errors import SpecError
 from designspace.events import Event, EventKind, Mark, Scalar
 
-NULLS = frozenset({"", "~", "null", "Null", "NULL"})
-BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+NULL = re.compile(r"|~|null|Null|NULL")
+BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
 INTEGER = re.compile(r"[-+]?[0-9]+")
 PREFIXED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -30,12 +30,12 @@ PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 def resolved(text: str) -> Scalar:
     """The value of an unquoted scalar by the YAML 1.2 core schema; every spelling of NaN and infinity is a number."""
-    if text in NULLS:
-        return None
-    if text in BOOLEANS:
-        return BOOLEANS[text]
     if INTEGER.fullmatch(text):
         return int(text) if len(text) <= MAX_INTEGER_DIGITS else float(text)
+    if NULL.fullmatch(text):
+        return None
+    if BOOLEAN.fullmatch(text):
+        return text.lower() == "true"
     if NUMBER.fullmatch(text):
         return float(text)
     if PREFIXED_INTEGER.fullmatch(text):

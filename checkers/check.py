@@ -1,0 +1,149 @@
+"""`check`: the report of one candidate. Pure; the command line, the service and the search call this function."""
+
+from collections.abc import Iterable, Sequence
+from functools import cache
+from importlib.metadata import version
+
+from checkers import suppress
+from checkers.finding import Answer, Finding, Place, Report, Subject, Summary, Verdict
+from checkers.rule import Context, Outcome, Rule, all_rules
+from checkers.settings import Settings
+from checkers.severity import severity
+from designspace.candidate import Candidate
+from designspace.canonical import fingerprint
+from designspace.document import Document, split_path
+from designspace.measurement import Measurement
+
+DISTRIBUTION = "sextant-search"
+RANK = ("fail", "unknown", "pass", "inapplicable")  # of a rule's answers, the first found decides
+
+
+def check(
+    candidate: Candidate,
+    settings: Settings | None = None,
+    *,
+    document: Document | None = None,
+    measurements: Iterable[Measurement] = (),
+) -> Report:
+    """The report on `candidate`.
+
+    Args:
+        document: the file the candidate came from; gives every finding its line and column.
+        measurements: what probes found; a rule says where they confirm or contradict it.
+    """
+    settings = settings or _default_settings()
+    rules = [rule for rule in all_rules() if settings.runs(rule)]
+    context = Context(candidate, tuple(measurements))
+    found = tuple(suppress.suppressions(candidate))
+
+    judged = {rule.code: tuple(rule.check(context)) for rule in rules if rule.stage == "spec"}
+    findings = suppress.silenced(_findings(rules, judged, context, settings, document), found)
+
+    last = Context(candidate, context.measurements, suppress.unused(findings, found, rules))
+    late = {rule.code: tuple(rule.check(last)) for rule in rules if rule.stage == "report"}
+    findings += _findings(rules, late, last, settings, document)
+
+    verdicts = tuple(_verdict(rule, (judged | late)[rule.code]) for rule in rules)
+    ordered = tuple(sorted(findings, key=_position))
+    return Report(
+        tool_version=_tool_version(),
+        candidate=Subject(
+            name=candidate.name,
+            fingerprint=fingerprint(candidate),
+            source=None if document is None else document.file,
+        ),
+        target=candidate.target,
+        verdicts=verdicts,
+        findings=ordered,
+        summary=_summary(ordered, verdicts),
+    )
+
+
+@cache
+def _default_settings() -> Settings:
+    return Settings()
+
+
+@cache
+def _tool_version() -> str:
+    return version(DISTRIBUTION)
+
+
+def _findings(
+    rules: Sequence[Rule],
+    judged: dict[str, tuple[Outcome, ...]],
+    context: Context,
+    settings: Settings,
+    document: Document | None,
+) -> list[Finding]:
+    return [
+        _finding(rule, outcome, context, settings, document)
+        for rule in rules
+        for outcome in judged.get(rule.code, ())
+        if outcome.kind is not None
+    ]
+
+
+def _finding(
+    rule: Rule, outcome: Outcome, context: Context, settings: Settings, document: Document | None
+) -> Finding:
+    if outcome.kind is None:
+        raise ValueError(f"{rule.code}: an outcome without a `kind` is no finding.")
+    level = severity(outcome.kind, context.target, lowered=outcome.lowered)
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        principle=rule.principle,
+        severity=settings.mapped(rule, level),
+        path=outcome.path,
+        span=None if document is None else _place(document, outcome.path),
+        message=outcome.reason,
+        evidence=dict(outcome.evidence),
+        assumptions=outcome.assumptions,
+        sources=outcome.sources or rule.references,
+        fix=outcome.fix,
+        suppressed=None,
+    )
+
+
+def _place(document: Document, path: str) -> Place:
+    span = document.span(path)
+    return Place(
+        file=span.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column
+    )
+
+
+def _verdict(rule: Rule, outcomes: tuple[Outcome, ...]) -> Verdict:
+    """The answer over all mixers: one fail is a fail, one unknown is unknown; unknown never reads as pass."""
+    if not outcomes:
+        return _answered(rule, "unknown", "not applicable: nothing in this candidate to judge")
+    worst = min((outcome.answer for outcome in outcomes), key=RANK.index)
+    like = [outcome for outcome in outcomes if outcome.answer == worst]
+    reason = like[0].reason if len(like) == 1 else f"{like[0].reason} ({len(like) - 1} more alike)"
+    if worst == "inapplicable":
+        return _answered(rule, "unknown", f"not applicable: {reason}")
+    return _answered(rule, worst, reason)
+
+
+def _answered(rule: Rule, answer: Answer, reason: str) -> Verdict:
+    return Verdict(code=rule.code, name=rule.name, principle=rule.principle, verdict=answer, reason=reason)
+
+
+def _position(finding: Finding) -> tuple[list[tuple[bool, int, str]], str, str]:
+    """Sort key: place in the spec (blocks[10] after blocks[2]), then code."""
+    parts = [
+        (isinstance(part, str), part if isinstance(part, int) else 0, str(part)) for part in split_path(finding.path)
+    ]
+    return parts, finding.code, finding.message
+
+
+def _summary(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Summary:
+    levels = [finding.severity for finding in findings if finding.suppressed is None]
+    answers = [verdict.verdict for verdict in verdicts]
+    return Summary(
+        errors=levels.count("error"),
+        warnings=levels.count("warning"),
+        infos=levels.count("info"),
+        passed=answers.count("pass"),
+        unknown=answers.count("unknown"),
+    )

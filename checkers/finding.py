@@ -1,0 +1,136 @@
+"""What a check reports: verdicts, findings and the report, exactly as the JSON schema `sextant.report/1` has them."""
+
+from math import isfinite, isnan
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from designspace.target import Target
+
+SCHEMA = "sextant.report/1"
+SIGNIFICANT_DIGITS = 6
+
+Severity = Literal["error", "warning", "info"]
+Answer = Literal["pass", "fail", "unknown"]
+Value = float | str | tuple[float, ...]
+
+
+class Record(BaseModel):
+    """A frozen part of a report."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", populate_by_name=True, serialize_by_alias=True)
+
+
+class Quantity(Record):
+    """A number with its unit; `unit` is empty where it is dimensionless. JSON has no infinity: it is spelled out."""
+
+    value: Value
+    unit: str = ""
+
+
+class Place(Record):
+    """A region of a file; lines and columns count from 1, `end_column` is one past the last character."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+class Edit(Record):
+    """One change of the spec: set `path` to `value`, or remove it."""
+
+    action: Literal["set", "remove"]
+    path: str
+    value: float | str | None = None
+
+
+class Fix(Record):
+    """What repairs a finding. safe: the function class stays or a stated invariant returns; unsafe: the function
+    changes; display: it needs a decision.
+    """
+
+    applicability: Literal["safe", "unsafe", "display"]
+    edits: tuple[Edit, ...]
+
+
+class Verdict(Record):
+    """The answer of one rule about the whole candidate; unknown covers what a rule does not apply to."""
+
+    code: str
+    name: str
+    principle: int
+    verdict: Answer
+    reason: str
+
+
+class Finding(Record):
+    """Something to show. `suppressed` holds the reason of the suppression that silences it."""
+
+    code: str
+    name: str
+    principle: int
+    severity: Severity
+    path: str
+    span: Place | None
+    message: str
+    evidence: dict[str, Quantity]
+    assumptions: tuple[str, ...]
+    sources: tuple[str, ...]
+    fix: Fix | None
+    suppressed: str | None
+
+
+class Subject(Record):
+    """The candidate a report is about; `source` is the file or catalogue name it came from."""
+
+    name: str
+    fingerprint: str
+    source: str | None
+
+
+class Summary(Record):
+    """Counts of findings (suppressed ones left out) and of verdicts."""
+
+    errors: int
+    warnings: int
+    infos: int
+    passed: int
+    unknown: int
+
+
+class Report(Record):
+    """Everything the checker says about one candidate, in a fixed order."""
+
+    schema_: Literal["sextant.report/1"] = Field(default=SCHEMA, alias="schema")
+    tool_version: str
+    candidate: Subject
+    target: Target
+    verdicts: tuple[Verdict, ...]
+    findings: tuple[Finding, ...]
+    summary: Summary
+
+    @property
+    def active(self) -> tuple[Finding, ...]:
+        """The findings that no suppression silences."""
+        return tuple(finding for finding in self.findings if finding.suppressed is None)
+
+
+def quantity(value: float | str | tuple[float, ...], unit: str = "") -> Quantity:
+    """`value` rounded to 6 significant digits, infinities and NaN spelled out."""
+    match value:
+        case str():
+            return Quantity(value=value, unit=unit)
+        case tuple():
+            return Quantity(value=tuple(_rounded(item) for item in value), unit=unit)
+        case _ if isnan(value):
+            return Quantity(value="undefined", unit=unit)
+        case _ if not isfinite(value):
+            return Quantity(value="infinite" if value > 0 else "minus infinite", unit=unit)
+        case _:
+            return Quantity(value=_rounded(value), unit=unit)
+
+
+def _rounded(value: float) -> float:
+    return value if isinstance(value, int) else float(f"{value:.{SIGNIFICANT_DIGITS}g}")

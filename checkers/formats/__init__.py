@@ -1,0 +1,1 @@
+"""One output format per file: each renders reports as text."""

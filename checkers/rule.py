@@ -1,0 +1,192 @@
+"""A rule: its documentation, its examples and its check in one record; one file of `checkers/rules/` holds one rule."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from checkers.finding import Fix, Quantity
+from checkers.severity import Kind
+from designspace.candidate import Candidate, Located
+from designspace.measurement import Measurement
+from designspace.mixer import MixerSpec
+from designspace.target import Target
+from designspace.units import discover
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+PACKAGE = "checkers.rules"
+CODE = re.compile(r"CD[1-9]\d\d")
+NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+Group = Literal["proof", "suspect", "numerics", "advice", "nursery"]
+Precision = Literal["very-high", "high", "medium", "low"]
+Example = Mapping[str, Any] | str
+
+
+@dataclass(frozen=True, slots=True)
+class Unused:
+    """A suppression that silenced nothing: its path, the rule it names, and why nothing matched."""
+
+    path: str
+    rule: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a rule may read: the candidate, measurements of it, and the graph of its stack (built when first asked)."""
+
+    candidate: Candidate
+    measurements: tuple[Measurement, ...] = ()
+    unused: tuple[Unused, ...] = ()
+
+    @property
+    def target(self) -> Target:
+        """The context the candidate is judged in."""
+        return self.candidate.target
+
+    @cached_property
+    def sites(self) -> "tuple[Site, ...]":
+        """Every mixer of the file once, with its path."""
+        return tuple(Site(self, located) for located in self.candidate.mixers())
+
+    @cached_property
+    def graph(self) -> "nx.DiGraph[str]":
+        """The stack, `repeat` written out."""
+        from designspace.architecture import graph  # networkx takes 80 ms to import, and most candidates need no graph
+
+        return graph(self.candidate)
+
+    def measured(self, quantity: str, path: str) -> Measurement | None:
+        """The measurement of `quantity` at the mixer `path`, if a probe made one."""
+        return next((one for one in self.measurements if (one.quantity, one.path) == (quantity, path)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A mixer in its candidate."""
+
+    context: Context
+    located: Located
+
+    @property
+    def mixer(self) -> MixerSpec:
+        """The record of the mixer."""
+        return self.located.mixer
+
+    @property
+    def target(self) -> Target:
+        """The context the candidate is judged in."""
+        return self.context.target
+
+    @property
+    def path(self) -> str:
+        """Path of the mixer in the spec file."""
+        return self.located.path
+
+    def at(self, field_path: str) -> str:
+        """Path of a field of the mixer, such as `readout.kind`."""
+        return f"{self.located.path}.{field_path}"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a rule found at one place.
+
+    Attributes:
+        answer: pass, fail, unknown (a fact is missing), or inapplicable (reported as unknown).
+        path: where it stands in the spec.
+        reason: one sentence with the numbers; the message of a finding.
+        kind: the row of the severity table; a fail always has one, another answer only with a remark to show.
+        lowered: one step less serious, because a learnable factor can repair it.
+        sources: of the formula; the references of the rule where empty.
+    """
+
+    answer: Literal["pass", "fail", "unknown", "inapplicable"]
+    path: str
+    reason: str
+    kind: Kind | None = None
+    evidence: Mapping[str, Quantity] = field(default_factory=dict)
+    assumptions: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    lowered: bool = False
+    fix: Fix | None = None
+
+    def __post_init__(self) -> None:
+        if self.answer == "fail" and self.kind is None:
+            raise ValueError(f"a fail needs a `kind` from the severity table: {self.reason}")
+
+
+Check = Callable[[Context], Iterable[Outcome]]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule.
+
+    Attributes:
+        code: CD, the digit of the family (1-6 the principles, 7 memory, 8 numerics, 9 shape), two digits; never reused.
+        name: kebab case, the bad pattern; the file name with dashes.
+        group: proof, suspect, numerics, advice, or nursery (off unless selected).
+        what, why, fix: prose; `exceptions` are the known false alarms that it must not raise.
+        passes, fails: spec mappings or `catalogue:NAME`, resolved by `resolved`; the conformance test runs them.
+        fields_read: paths in the spec, relative to the mixer where they do not start with `model`, `target` or `blocks`.
+        check: the logic.
+        stage: `report` rules run last and may read which suppressions were used.
+    """
+
+    code: str
+    name: str
+    group: Group
+    precision: Precision
+    what: str
+    why: str
+    exceptions: tuple[str, ...]
+    fix: str
+    references: tuple[str, ...]
+    passes: tuple[Example, ...]
+    fails: tuple[Example, ...]
+    fields_read: tuple[str, ...]
+    check: Check
+    stage: Literal["spec", "report"] = "spec"
+
+    def __post_init__(self) -> None:
+        if not CODE.fullmatch(self.code):
+            raise ValueError(f"`code` must be CD and three digits, got {self.code!r}.")
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"`name` must be kebab case, got {self.name!r}.")
+
+    @property
+    def principle(self) -> int:
+        """The family digit of the code."""
+        return int(self.code[2])
+
+
+def per_mixer(check: Callable[[Site], Outcome]) -> Check:
+    """The check that asks `check` about every mixer of the candidate."""
+
+    def outcomes(context: Context) -> list[Outcome]:
+        return [check(site) for site in context.sites]
+
+    return outcomes
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """Every rule, by code."""
+    return tuple(sorted(discover(PACKAGE, "rule", Rule).values(), key=lambda rule: rule.code))
+
+
+def resolved(example: Example) -> Candidate:
+    """The candidate of an example: `catalogue:NAME`, or a spec mapping that may hold only `mixer`."""
+    if isinstance(example, str):
+        from designspace.specfile import load  # examples are for documentation and tests, not for checking
+
+        return load(example)
+    data = dict(example)
+    if "mixer" in data:
+        data["blocks"] = [{"mixer": data.pop("mixer")}]
+    return Candidate.model_validate({"name": "example", **data})

@@ -1,0 +1,36 @@
+"""DeltaNet: the delta rule, trained in parallel.
+
+Source     Yang, Wang, Zhang, Shen, Kim, 2024, arXiv 2406.06484, eq. 3
+Tuple      phi = id with unit q, k = silu(conv x); A_t = I - beta_t k_t k_t^T, beta in (0, 1); b_j = beta_j n^-1/2;
+           eta_i = 1, then RMS per head
+State      n p per head, and 3 inputs of each short convolution
+Reference  fla.ops.delta_rule.naive.delta_rule_recurrence
+Known for  writes over what a key held before (Schlag et al., arXiv 2102.11174): strong recall; never forgets as a
+           whole
+Sizes      the 1.3B model of fla (24 layers, width 2048)
+"""
+
+from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec
+from designspace.entry import Entry
+from designspace.erase import Erase
+from designspace.features import Features
+from designspace.heads import Heads
+from designspace.io import InputOutput, ShortConv
+from designspace.mixer import MixerSpec
+from designspace.scaling import Scaling
+
+mixer = MixerSpec(
+    erase=Erase(direction="key"),
+    scaling=Scaling(gate="tied_to_erase"),
+    features=Features(map="silu", norm="l2"),
+    heads=Heads(num_heads=16, state_dim=128, head_dim=128),
+    io=InputOutput(short_conv=ShortConv(width=4, on=("q", "k", "v")), value_activation="silu", output_norm="head_rms"),
+)
+entry = Entry.described(
+    __doc__,
+    Candidate(
+        name="deltanet",
+        model=ModelSpec(model_dim=2048, vocab_size=32000),
+        blocks=(Block(repeat=24, mixer=mixer, channel_mixer=ChannelMixer(kind="swiglu", ratio=2.75)),),
+    ),
+)

@@ -1,0 +1,84 @@
+"""A config.json that remembers which of its keys were read, so that none is dropped in silence."""
+
+from typing import Any
+
+from designspace.document import Document
+from designspace.errors import SpecError
+
+
+class Config:
+    """Typed access to the keys of a config.json; aliases are tried in order, the first key present counts.
+
+    Attributes:
+        read: key -> value that was taken from the file.
+        derived: name -> how a value that the file does not hold was found.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.data: dict[str, Any] = document.data
+        self.read: dict[str, Any] = {}
+        self.derived: dict[str, str] = {}
+        self._document = document
+
+    def integer(self, *keys: str, default: int | None = None) -> int:
+        """A positive integer; `default` where no key is present (null counts as absent)."""
+        value = self._take(keys, default, "a positive integer")
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise self.error(keys[0], f"`{keys[0]}` must be a positive integer, got {value!r}.")
+        return value
+
+    def number(self, *keys: str, default: float | None = None) -> float:
+        """A finite number."""
+        value = self._take(keys, default, "a number")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
+            raise self.error(keys[0], f"`{keys[0]}` must be a finite number, got {value!r}.")
+        return float(value)
+
+    def flag(self, *keys: str, default: bool) -> bool:
+        """true or false."""
+        value = self._take(keys, default, "true or false")
+        if not isinstance(value, bool):
+            raise self.error(keys[0], f"`{keys[0]}` must be true or false, got {value!r}.")
+        return value
+
+    def text(self, *keys: str, default: str) -> str:
+        """A string."""
+        value = self._take(keys, default, "a string")
+        if not isinstance(value, str):
+            raise self.error(keys[0], f"`{keys[0]}` must be a string, got {value!r}.")
+        return value
+
+    def optional(self, key: str) -> Any:
+        """The raw value of a key, None where it is absent or null."""
+        if key in self.data:
+            self.read[key] = self.data[key]
+        return self.data.get(key)
+
+    def section(self, key: str) -> dict[str, Any]:
+        """A nested object; empty where it is absent or null."""
+        value = self.optional(key)
+        if value is not None and not isinstance(value, dict):
+            raise self.error(key, f"`{key}` must be an object, got {value!r}.")
+        return value or {}
+
+    def note(self, name: str, explanation: str) -> None:
+        """Record a value that stands in the model's code, not in its file."""
+        self.derived[name] = explanation
+
+    def error(self, key: str, message: str) -> SpecError:
+        """A SpecError at the line of `key`."""
+        return SpecError(message, file=self._document.file, line=self._document.span((key,)).line, path=key)
+
+    def _take(self, keys: tuple[str, ...], default: Any, expected: str) -> Any:
+        for key in keys:
+            if self.data.get(key) is not None:
+                self.read[key] = self.data[key]
+                return self.data[key]
+        for key in keys:
+            if key in self.data:
+                self.read[key] = None
+        if default is None:
+            names = " or ".join(f"`{key}`" for key in keys)
+            raise self.error(keys[0], f"{names} is missing; the importer needs {expected} there.")
+        self.derived[keys[0]] = f"absent: the class default {default!r}"
+        return default

@@ -1,0 +1,12 @@
+"""mistral: as llama with a sliding window on every layer. Source: transformers 5.24, modeling_mistral."""
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.parts import llama_like
+
+
+def _stack(config: Config) -> Stack:
+    return llama_like(config, "softmax_rope", always_windowed=True)
+
+
+importer = Importer(_stack, ignores={"rms_norm_eps": "eps of the block norms"})

@@ -1,0 +1,25 @@
+"""Changing single fields of a frozen mixer, and the numbers of a canonical form."""
+
+from typing import Any
+
+from designspace.mixer import MixerSpec
+
+SIGNIFICANT_DIGITS = 12  # of every number in a canonical form (architecture.md, spec file)
+
+
+def changed(mixer: MixerSpec, part: str, **fields: Any) -> MixerSpec:
+    """The mixer with `fields` of `part`; the same object where they have these values already."""
+    before = getattr(mixer, part)
+    if all(getattr(before, name) == value for name, value in fields.items()):
+        return mixer
+    return mixer.model_copy(update={part: before.model_copy(update=fields)})
+
+
+def rounded(number: float) -> float:
+    """The number to 12 significant digits; -0.0 becomes 0.0."""
+    return float(f"{number:.{SIGNIFICANT_DIGITS}g}") + 0.0
+
+
+def is_one(number: float) -> bool:
+    """1 to 12 significant digits."""
+    return rounded(number) == 1.0

@@ -1,0 +1,176 @@
+"""Subfields of parts that are switched off, and names for the same thing: they take their default.
+
+All of these keep every coefficient exactly.
+"""
+
+from designspace.decay import Decay
+from designspace.erase import Erase
+from designspace.features import Features
+from designspace.io import InputOutput
+from designspace.mixer import MixerSpec
+from designspace.normalization import Normalization
+from designspace.readout import Sigmoid
+from designspace.rewritings.change import changed, rounded
+from designspace.rotation import Rotation
+from designspace.scaling import Scaling
+from designspace.shear import Shear
+
+DT_INITIAL = (1.0e-3, 1.0e-1)  # step sizes at initialisation where none are declared (Mamba, arXiv 2312.00752)
+WEIGHTED_NORMS = ("rms_weighted", "layernorm")  # norms with a learned gain per channel
+COMMUTING_NORMS = ("none", "l2", "rms")  # norms that a rotation does not change (equivalence 6)
+
+
+def decay_off(mixer: MixerSpec) -> MixerSpec:
+    """`granularity: none`: source, map and ranges mean nothing."""
+    if mixer.decay.granularity != "none" or mixer.decay == Decay():
+        return mixer
+    return mixer.model_copy(update={"decay": Decay()})
+
+
+def rotation_off(mixer: MixerSpec) -> MixerSpec:
+    """No rotation, or fraction 0: theta, fraction and pairing mean nothing."""
+    if not mixer.rotation.is_identity:
+        return mixer
+    default = Rotation()
+    return changed(
+        mixer, "rotation", source="none", theta=default.theta, fraction=default.fraction, pairing=default.pairing
+    )
+
+
+def erase_off(mixer: MixerSpec) -> MixerSpec:
+    """`direction: none`: gain and compose mean nothing."""
+    if mixer.erase.direction != "none" or mixer.erase == Erase():
+        return mixer
+    return mixer.model_copy(update={"erase": Erase()})
+
+
+def shear_off(mixer: MixerSpec) -> MixerSpec:
+    """`source: none`: scaled and sign mean nothing. A learned table has its own signs."""
+    match mixer.shear.source:
+        case "none" if mixer.shear != Shear():
+            return mixer.model_copy(update={"shear": Shear()})
+        case "table":
+            return changed(mixer, "shear", sign="decreasing")
+        case _:
+            return mixer
+
+
+def length_kind_off(mixer: MixerSpec) -> MixerSpec:
+    """`length_kind` counts keys for `kind: length` and for the sigmoid offset `-log_length` only."""
+    readout = mixer.readout
+    if mixer.normalization.kind == "length" or (isinstance(readout, Sigmoid) and readout.offset == "-log_length"):
+        return mixer
+    return changed(mixer, "normalization", length_kind=Normalization().length_kind)
+
+
+def eta_eps_off(mixer: MixerSpec) -> MixerSpec:
+    """eps is added to row sums only."""
+    return mixer if mixer.normalization.sums_the_row else changed(mixer, "normalization", eps=Normalization().eps)
+
+
+def feature_fields_off(mixer: MixerSpec) -> MixerSpec:
+    """eps without a norm; the place of a softmax that is none; scales of vectors that are constant or the decay's."""
+    features, default = mixer.features, Features()
+    if features.norm == "none":
+        mixer = changed(mixer, "features", eps=default.eps)
+    if features.map != "softmax_pm":
+        mixer = changed(mixer, "features", map_over=default.map_over)
+    if features.map == "ones":
+        mixer = changed(mixer, "features", q_std=default.q_std)
+    if features.map in ("ones", "one_minus_decay"):
+        mixer = changed(mixer, "features", k_std=default.k_std)
+    return mixer
+
+
+def gain_sharing_off(mixer: MixerSpec) -> MixerSpec:
+    """Only a learned gain of several heads can be shared between them."""
+    if mixer.features.norm in WEIGHTED_NORMS and mixer.heads.num_heads > 1:
+        return mixer
+    return changed(mixer, "features", gain_shared=Features().gain_shared)
+
+
+def norm_order_off(mixer: MixerSpec) -> MixerSpec:
+    """Equivalence 6: an l2 or weightless rms norm commutes with rotation; without a rotation every norm does."""
+    if mixer.features.norm in COMMUTING_NORMS or mixer.rotation.is_identity:
+        return changed(mixer, "features", norm_order="before_rotation")
+    return mixer
+
+
+def groups_off(mixer: MixerSpec) -> MixerSpec:
+    """As many groups as heads: nothing is shared, in whichever way."""
+    if mixer.heads.groups != mixer.heads.num_heads:
+        return mixer
+    return changed(mixer, "heads", kv_groups=None, shared="kv")
+
+
+def layout_name(mixer: MixerSpec) -> MixerSpec:
+    """`layout: channel` is a name for head_dim 1."""
+    return changed(mixer, "heads", layout="multi")
+
+
+def output_stage_off(mixer: MixerSpec) -> MixerSpec:
+    """Without an output norm it has no eps; order matters between a norm and a gate; streams are a set.
+
+    A norm over one head is a norm per head, and a group of one head is that head.
+    """
+    io, default = mixer.io, InputOutput()
+    if io.output_norm == "none":
+        mixer = changed(mixer, "io", norm_eps=default.norm_eps)
+    if io.output_norm == "none" or io.gate == "none":
+        mixer = changed(mixer, "io", order=default.order)
+    if mixer.heads.num_heads == 1 and io.output_norm in ("group_rms", "full_rms"):
+        mixer = changed(mixer, "io", output_norm="head_rms")
+    conv = io.short_conv
+    ordered = tuple(sorted(conv.on, key="qkv".index))
+    return mixer if conv.on == ordered else changed(mixer, "io", short_conv=conv.model_copy(update={"on": ordered}))
+
+
+def base_place(mixer: MixerSpec) -> MixerSpec:
+    """A factor on q, on k or on the score is the same factor: A holds none of them."""
+    return changed(mixer, "scaling", where="score") if mixer.scaling.where in ("q", "k") else mixer
+
+
+def base_name(mixer: MixerSpec) -> MixerSpec:
+    """A base of n^-1/2 or n^-1 has that name, however it was written."""
+    return with_base(mixer, mixer.scaling.factor(mixer.heads.state_dim))
+
+
+def step_default(mixer: MixerSpec) -> MixerSpec:
+    """`gate: dt` without a declared range starts in Mamba's."""
+    if mixer.scaling.gate != "dt" or mixer.scaling.initial is not None:
+        return mixer
+    return changed(mixer, "scaling", initial=DT_INITIAL)
+
+
+def decay_map_name(mixer: MixerSpec) -> MixerSpec:
+    """`sigmoid_floor` is `sigmoid` with a range: both are lo + (hi - lo) sigmoid(x)."""
+    return changed(mixer, "decay", map="sigmoid") if mixer.decay.map == "sigmoid_floor" else mixer
+
+
+def with_base(mixer: MixerSpec, base: float) -> MixerSpec:
+    """The mixer with the constant `base`, under its name where it has one."""
+    number, state_dim = rounded(base), mixer.heads.state_dim
+    for name in ("n^-1/2", "n^-1"):
+        if number == rounded(Scaling(base=name).factor(state_dim)):
+            return changed(mixer, "scaling", base=name)
+    return changed(mixer, "scaling", base=number)
+
+
+REWRITINGS = (
+    decay_off,
+    rotation_off,
+    erase_off,
+    shear_off,
+    length_kind_off,
+    eta_eps_off,
+    feature_fields_off,
+    gain_sharing_off,
+    norm_order_off,
+    groups_off,
+    layout_name,
+    output_stage_off,
+    base_place,
+    base_name,
+    step_default,
+    decay_map_name,
+)

@@ -1,0 +1,220 @@
+"""Spec files: loads a candidate from YAML, JSON, a catalogue name or a config.json, and writes one back."""
+
+import io
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from math import isinf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from pydantic import BaseModel
+
+from designspace import catalogue
+from designspace.candidate import Candidate
+from designspace.document import Document, Entry, Node, parse, read
+from designspace.errors import SpecError
+from designspace.events import KeyPath, quoted
+from designspace.validation import validate
+from designspace.yamltext import BOOLEAN, INTEGER, NULL, NUMBER, resolved
+
+if TYPE_CHECKING:
+    from designspace.huggingface import Imported
+
+CATALOGUE_PREFIX = "catalogue:"
+SPEC_KEYS = {"sextant", "blocks", "mixer"}
+CONFIG_KEYS = {"model_type", "architectures", "ssm_cfg"}
+LINE_WIDTH = 120
+FLOW_LEVELS = 2
+CORE = "tag:yaml.org,2002:"
+MERGE_KEYS = {"<<", "="}
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A candidate with the document that says where each of its keys stands."""
+
+    candidate: Candidate
+    document: Document
+
+
+def load(source: str | os.PathLike[str]) -> Candidate:
+    """The candidate in `source`: a spec file, a Hugging Face config.json, `catalogue:NAME`, or `-` for standard input.
+
+    Raises:
+        SpecError: it cannot be read, or is not a valid spec.
+    """
+    return load_with_places(source).candidate
+
+
+def load_with_places(source: str | os.PathLike[str]) -> Loaded:
+    """Like `load`, with the line and column of every key."""
+    name = str(source)
+    if name.startswith(CATALOGUE_PREFIX):
+        candidate = catalogue.get(name.removeprefix(CATALOGUE_PREFIX)).candidate
+        return Loaded(candidate, parse(dump(candidate), name))
+    if name.endswith(".json") or name == "-":
+        document = read(source, special_numbers=True)
+        if is_config(document):
+            return Loaded(imported(document).candidate, document)
+        if document.special_number:
+            raise document.special_number
+        return load_document(document)
+    return load_document(read(source))
+
+
+def loads(text: str, file: str = "<text>") -> Candidate:
+    """The candidate in `text`, YAML or JSON."""
+    return load_document(parse(text, file)).candidate
+
+
+def load_document(document: Document) -> Loaded:
+    """The candidate that `document` holds, with `use` expanded."""
+    if "mixer" in document.data and "blocks" not in document.data:
+        document = _one_layer(document)
+    data = expanded(document)
+    if document.file[:1] != "<":
+        data.setdefault("name", Path(document.file).stem)
+    return Loaded(validate(document, Candidate, data), document)
+
+
+def is_config(document: Document) -> bool:
+    """The document is a Hugging Face config.json, not a spec."""
+    keys = document.data.keys()
+    return not SPEC_KEYS & keys and bool(CONFIG_KEYS & keys)
+
+
+def imported(document: Document) -> "Imported":
+    """The candidate of a Hugging Face config.json, with the account of its keys.
+
+    Raises:
+        SpecError: the model_type is not supported, or a key has no sensible value.
+    """
+    from designspace.huggingface import import_config  # a third of the start-up, and most specs are no config.json
+
+    return import_config(document, name=Path(document.file).stem)
+
+
+def expanded(document: Document) -> dict[str, Any]:
+    """The data of `document` with every `mixer: {use: NAME, ...overrides}` written out."""
+    data: dict[str, Any] = document.data
+    for path, holder, key in _mixer_places(data):
+        mixer = holder[key]
+        if isinstance(mixer, dict) and "use" in mixer:
+            overrides = {name: value for name, value in mixer.items() if name != "use"}
+            holder[key] = merged(_used(document, (*path, "use"), mixer["use"]), overrides)
+    return data
+
+
+def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """`base` with `overrides` laid over it, mapping by mapping; a new `kind` replaces the whole record."""
+    result = dict(base)
+    for key, value in overrides.items():
+        old = result.get(key)
+        same_kind = (
+            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
+        )
+        result[key] = merged(old, value) if isinstance(old, dict) and same_kind else value
+    return result
+
+
+def dump(candidate: Candidate) -> str:
+    """YAML that loads back to the same candidate; keys at their default are left out."""
+    return to_yaml(record(candidate))
+
+
+def to_yaml(data: Any) -> str:
+    """`data` as YAML 1.2 text that `parse` reads back; innermost collections in one line."""
+    node = _Dumper(io.StringIO(), sort_keys=False).represent_data(data)
+    _lay_out(node)
+    return yaml.serialize(node, Dumper=_Dumper, allow_unicode=True, width=LINE_WIDTH)
+
+
+def _lay_out(node: yaml.Node) -> int:
+    """Put collections of at most two levels in one line each; returns the levels of `node`."""
+    match node:
+        case yaml.MappingNode():
+            children = [value for _, value in node.value]
+        case yaml.SequenceNode():
+            children = node.value
+        case _:
+            return 0
+    levels = 1 + max(map(_lay_out, children), default=0)
+    node.flow_style = levels <= FLOW_LEVELS
+    return levels
+
+
+def record(value: Any) -> Any:
+    """`value` as plain data, without the keys at their default (a `kind` always stays)."""
+    match value:
+        case BaseModel():
+            fields = type(value).model_fields
+            return {
+                field.alias or name: record(getattr(value, name))
+                for name, field in fields.items()
+                if name == "kind" or getattr(value, name) != field.get_default(call_default_factory=True)
+            }
+        case tuple() | list():
+            return [record(item) for item in value]
+        case dict():
+            return {key: record(item) for key, item in value.items()}
+        case Enum():
+            return value.value
+        case float() if isinf(value):
+            return None
+        case _:
+            return value
+
+
+def _one_layer(document: Document) -> Document:
+    """A document that holds `mixer:`, as one with `blocks: [{mixer: ...}]` whose keys stand where they stood."""
+    entries = dict(document.root.content) if isinstance(document.root.content, dict) else {}
+    mixer = entries.pop("mixer")
+    block = Node({"mixer": mixer}, mixer.start, mixer.end)
+    entries["blocks"] = Entry(mixer.start, mixer.end, Node([block], mixer.start, mixer.end))
+    return Document(document.file, document.root._replace(content=entries))
+
+
+def _mixer_places(data: Any) -> Iterator[tuple[KeyPath, Any, Any]]:
+    """(path, container, key) of every mixer, those in `parallel` included; wrong types are left to validation."""
+    blocks = data.get("blocks")
+    for index, block in enumerate(blocks if isinstance(blocks, list) else []):
+        if not isinstance(block, dict) or "mixer" not in block:
+            continue
+        path: KeyPath = ("blocks", index, "mixer")
+        yield path, block, "mixer"
+        mixer = block["mixer"]
+        branches = mixer.get("parallel") if isinstance(mixer, dict) else None
+        for branch in range(len(branches) if isinstance(branches, list) else 0):
+            yield (*path, "parallel", branch), branches, branch
+
+
+def _used(document: Document, path: KeyPath, name: Any) -> dict[str, Any]:
+    if not isinstance(name, str):
+        raise document.error(f"`use` must be the name of a catalogue entry, got {quoted(name)}.", path)
+    try:
+        return catalogue.get(name).mixer.model_dump(mode="json", by_alias=True)
+    except SpecError as error:
+        raise document.error(f"`use`: {error.message}", path) from None
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes by the YAML 1.2 core schema: only text that would be read as something else is quoted."""
+
+    def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002
+        """Write equal values out; specs have no aliases."""
+        return True
+
+
+def _string(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = None if resolved(text) == text and text not in MERGE_KEYS else '"'
+    return dumper.represent_scalar(f"{CORE}str", text, style=style)
+
+
+_Dumper.yaml_implicit_resolvers = {}
+for _name, _pattern in {"int": INTEGER, "float": NUMBER, "bool": BOOLEAN, "null": NULL}.items():
+    _Dumper.add_implicit_resolver(f"{CORE}{_name}", re.compile(f"^(?:{_pattern.pattern})$"), None)
+_Dumper.add_representer(str, _string)

@@ -1,0 +1,83 @@
+"""`sextant catalogue`: the published mixers, and one of them as a spec."""
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from search.commands import screen
+
+if TYPE_CHECKING:
+    from designspace.entry import Entry
+
+
+class Format(StrEnum):
+    """How the catalogue is printed."""
+
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+
+
+def catalogue(
+    name: Annotated[str | None, typer.Argument(help="An entry; without it, all entries are listed.")] = None,
+    format: Annotated[Format, typer.Option(help="How to print.")] = Format.TEXT,  # noqa: A002
+) -> None:
+    """List the published mixers, or show one as a spec.
+
+    \b
+    Example: sextant catalogue
+    Example: sextant catalogue gated_deltanet --format yaml
+    """
+    if name is None:
+        _list(format)
+    else:
+        _show(name, format)
+
+
+def _list(chosen: Format) -> None:
+    from designspace import catalogue as entries
+
+    found = [entries.get(name) for name in entries.names()]
+    rows = [{"name": entry.name, "title": entry.title, "arxiv": entry.arxiv, "year": entry.year} for entry in found]
+    match chosen:
+        case Format.TEXT:
+            cells = [[entry.name, entry.title, f"arXiv {entry.arxiv}", str(entry.year)] for entry in found]
+            screen.console().print(screen.table(["name", "mixer", "source", "year"], cells))
+        case Format.JSON:
+            screen.print_json(rows)
+        case Format.YAML:
+            from designspace.specfile import to_yaml
+
+            typer.echo(to_yaml(rows), nl=False)
+
+
+def _show(name: str, chosen: Format) -> None:
+    from designspace import catalogue as entries
+    from designspace.specfile import dump, record
+
+    entry = entries.get(name)
+    match chosen:
+        case Format.TEXT:
+            typer.echo(_description(entry))
+            typer.echo(dump(entry.candidate), nl=False)
+        case Format.JSON:
+            facts = entry.model_dump(mode="json", exclude={"candidate"})
+            screen.print_json({"name": entry.name, **facts, "spec": record(entry.candidate)})
+        case Format.YAML:
+            typer.echo(dump(entry.candidate), nl=False)
+
+
+def _description(entry: "Entry") -> str:
+    source = f"{entry.authors}, {entry.year}, {entry.url}" + f" ({entry.place})" * bool(entry.place)
+    facts = {
+        "source": source,
+        "tuple": entry.equation,
+        "state": entry.state,
+        "known for": entry.known_for,
+        "reference": entry.reference,
+        "sizes": entry.sizes,
+        "left out": entry.left_out,
+    }
+    lines = [f"{name:<10} {text}" for name, text in facts.items() if text]
+    return "\n".join([f"{entry.name}: {entry.title}", "", *lines, ""])

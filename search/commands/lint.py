@@ -1,0 +1,113 @@
+"""`sextant lint`: the report on every spec given, and an exit code that a script can trust."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, get_args
+
+import typer
+
+if TYPE_CHECKING:
+    from checkers.finding import Report
+    from checkers.settings import Settings
+    from designspace.candidate import Candidate
+
+SPEC_SUFFIXES = (".yaml", ".yml", ".json")
+EXIT_FINDINGS = 1
+
+
+class Threshold(StrEnum):
+    """The least serious finding that fails the command."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+    NEVER = "never"
+
+
+def lint(
+    specs: Annotated[
+        list[str],
+        typer.Argument(help="Spec files, folders of them, config.json files, catalogue:NAME, or - for standard input."),
+    ],
+    format: Annotated[str, typer.Option(help="Output format: a file of checkers/formats, such as text or json.")] = "text",  # noqa: A002
+    select: Annotated[str, typer.Option(help="Rules to run: codes, prefixes or names, separated by commas.")] = "ALL",
+    ignore: Annotated[str, typer.Option(help="Rules to leave out, written like --select.")] = "",
+    fail_on: Annotated[Threshold, typer.Option(help="The least serious finding that gives exit code 1.")] = Threshold.ERROR,
+    seq_len: Annotated[int | None, typer.Option(help="Judge for this length instead of the spec's.")] = None,
+    dtype: Annotated[str | None, typer.Option(help="Judge for this number format instead of the spec's.")] = None,
+    need: Annotated[list[str] | None, typer.Option(help="Judge for this need too (repeat for more).")] = None,
+) -> None:
+    """Check specs against the design principles of arXiv 2510.09389.
+
+    Exit code 0: nothing at or above --fail-on; 1: findings; 2: bad input or an internal error.
+
+    \b
+    Example: sextant lint catalogue:softmax_nope
+    Example: sextant lint my.yaml config.json --format json --fail-on warning
+    """
+    from checkers.check import check
+    from designspace.specfile import load_with_places
+
+    render = _formatter(format)
+    settings = _settings(select, ignore)
+    reports = []
+    for source in (file for spec in specs for file in _files(spec)):
+        loaded = load_with_places(source)
+        candidate = retargeted(loaded.candidate, seq_len=seq_len, dtype=dtype, needs=tuple(need or ()))
+        reports.append(check(candidate, settings, document=loaded.document))
+    typer.echo(render(reports), nl=False)
+    if any(_fails(report, fail_on) for report in reports):
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+def retargeted(
+    candidate: "Candidate", *, seq_len: int | None = None, dtype: str | None = None, needs: tuple[str, ...] = ()
+) -> "Candidate":
+    """The candidate, to be judged for another target.
+
+    Raises:
+        SpecError: a value of the target is not allowed.
+    """
+    changes = {"seq_len": seq_len, "dtype": dtype, "needs": [*candidate.target.needs, *needs] if needs else None}
+    given = {key: value for key, value in changes.items() if value is not None}
+    if not given:
+        return candidate
+    from designspace.document import parse
+    from designspace.specfile import to_yaml
+    from designspace.target import Target
+    from designspace.validation import validate
+
+    document = parse(to_yaml({**candidate.target.model_dump(mode="json"), **given}), "command line")
+    return candidate.model_copy(update={"target": validate(document, Target)})
+
+
+def _files(spec: str) -> list[str]:
+    """The spec, or every spec file in the folder it names."""
+    from designspace.errors import SpecError
+
+    if not Path(spec).is_dir():
+        return [spec]
+    files = sorted(str(path) for path in Path(spec).rglob("*") if path.suffix in SPEC_SUFFIXES and path.is_file())
+    if not files:
+        raise SpecError(f"the folder has no spec file ({', '.join(SPEC_SUFFIXES)}); name another.", file=spec)
+    return files
+
+
+def _settings(select: str, ignore: str) -> "Settings":
+    from checkers.settings import Settings
+
+    return Settings(select=_codes(select), ignore=_codes(ignore))
+
+
+def _codes(text: str) -> tuple[str, ...]:
+    return tuple(code.strip() for code in text.split(",") if code.strip())
+
+
+def _fails(report: "Report", threshold: Threshold) -> bool:
+    from checkers.finding import Severity
+
+    levels = get_args(Severity)  # from error down
+    if threshold == Threshold.NEVER:
+        return False
+    failing = levels[: levels.index(threshold.value) + 1]
+    return any(finding.severity in failing for finding in report.active)

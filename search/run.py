@@ -1,0 +1,244 @@
+"""Runs a search on this machine: the owner process (store, HTTP service, adviser) and an executor as its child.
+
+The owner is this process. A file lock keeps a second owner off the store, and the kernel drops the lock when the owner
+dies, so `resume_study` works at once after a kill -9: it takes the dead workers' leases back and goes on.
+"""
+
+import fcntl
+import os
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import uvicorn
+
+from designspace.errors import SpecError
+from search import leases, ledger
+from search.executor_process import ExecutorProcess, executor_command, worker_command
+from search.judge import Judge, judge_for
+from search.ledger import Budget
+from search.service import JobProgress, create_app
+from search.space import Space, from_record
+from search.status import Status, status
+from search.store import Store, open_store
+from search.study import Search
+
+HOST = "127.0.0.1"
+STEP_SECONDS = 0.2
+START_SECONDS = 10.0  # for the HTTP service to answer
+GOODBYE_SECONDS = 20.0  # for the executor to end by itself once the study is over
+QUEUED_PER_WORKER = 2
+
+
+@dataclass(frozen=True)
+class Live:
+    """The state of a running search: its status, and the newest point of each curve in training by job."""
+
+    status: Status
+    progress: dict[int, JobProgress]
+
+
+OnLive = Callable[[Live], None]
+
+
+@dataclass(frozen=True)
+class Hands:
+    """Who trains.
+
+    Args:
+        workers: how many train at once.
+        ray: on Ray actors; otherwise one plain process each.
+        ray_address: a Ray cluster; None starts one on this machine.
+        lease_seconds: how long a worker may be silent before its job goes to another.
+        command: replaces the executor's command line in tests; `{url}` in it becomes the service's address.
+    """
+
+    workers: int = 2
+    ray: bool = True
+    ray_address: str | None = None
+    lease_seconds: float = leases.LEASE_SECONDS
+    command: tuple[str, ...] | None = None
+
+    def commands(self, url: str, *, study: str, spool: Path) -> list[tuple[str, ...]]:
+        """The command lines of the processes that train."""
+        if self.command is not None:
+            return [tuple(part.replace("{url}", url) for part in self.command)]
+        if self.ray:
+            address = self.ray_address
+            return [executor_command(url, study=study, spool=spool, workers=self.workers, ray_address=address)]
+        return [worker_command(url, study=study, spool=spool / str(index)) for index in range(self.workers)]
+
+
+def run_study(
+    space: Space,
+    *,
+    name: str,
+    store_url: str,
+    hands: Hands | None = None,
+    budget: Budget | None = None,
+    on_live: OnLive | None = None,
+    judge: Judge | None = None,
+) -> Status:
+    """The status at the end of a new study; `stopped` if it was interrupted, and then `resume_study` goes on.
+
+    Args:
+        space: what to search.
+        name: of the study, new in the store.
+        store_url: a path or an SQLAlchemy URL; the store is made if need be.
+        hands: who trains.
+        budget: replaces the space's.
+        on_live: called a few times per second with the state of the search.
+        judge: replaces the checkers, in tests.
+
+    Raises:
+        SpecError: the name is taken, or another process owns the store.
+        ExecutorDiedError: the executor crashed again and again.
+    """
+    with _owned(store_url) as store:
+        ledger.create_study(store, name, space=space.record(), budget=budget or space.settings.limits)
+        return _run(store, name, space, hands=hands or Hands(), on_live=on_live, judge=judge)
+
+
+def resume_study(
+    name: str,
+    *,
+    store_url: str,
+    hands: Hands | None = None,
+    budget: Budget | None = None,
+    on_live: OnLive | None = None,
+    judge: Judge | None = None,
+) -> Status:
+    """The status at the end of a study that was stopped, or whose owner died; see `run_study`.
+
+    Raises:
+        SpecError: there is no such study, or another process owns the store.
+    """
+    with _owned(store_url, create=False) as store:
+        study = ledger.study(store, name)
+        if budget is not None:
+            study = ledger.extend_budget(store, name, budget)
+        ledger.set_state(store, name, "running", reason="Resumed.")
+        return _run(store, name, from_record(study.space), hands=hands or Hands(), on_live=on_live, judge=judge)
+
+
+def stop_study(name: str, *, store_url: str) -> Status:
+    """The status after the study was asked to stop; its owner, if it runs, sees that within a second."""
+    store = open_store(store_url, create=False)
+    try:
+        ledger.study(store, name)
+        ledger.set_state(store, name, "stopped", reason="Stopped by the user.")
+        return status(store, name)
+    finally:
+        store.close()
+
+
+def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive | None, judge: Judge | None) -> Status:
+    leases.release_all(store, "The owner of the store started anew.")
+    ahead = QUEUED_PER_WORKER * hands.workers
+    search = Search(store, name, space, judge or judge_for(space.settings), ahead=ahead)
+    token, progress = secrets.token_urlsafe(32), dict[int, JobProgress]()
+    app = create_app(
+        store,
+        token=token,
+        lease_seconds=hands.lease_seconds,
+        on_progress=lambda point: progress.update({point.job_id: point}),
+    )
+    search.step()
+    with (
+        _Serving(app) as url,
+        _executing(
+            hands.commands(url, study=name, spool=_beside(store, "spool")), token, _beside(store, "executor.log")
+        ) as executors,
+    ):
+        try:
+            while search.step():
+                for executor in executors:
+                    executor.watch()
+                if on_live:
+                    on_live(Live(status(store, name, workers=hands.workers), dict(progress)))
+                time.sleep(STEP_SECONDS)
+            for executor in executors:
+                executor.end(patience_seconds=GOODBYE_SECONDS)
+        except KeyboardInterrupt:
+            ledger.set_state(store, name, "stopped", reason="Interrupted.")
+    final = status(store, name, workers=hands.workers)
+    if on_live:
+        on_live(Live(final, {}))
+    return final
+
+
+@contextmanager
+def _executing(commands: list[tuple[str, ...]], token: str, log: Path) -> Iterator[list[ExecutorProcess]]:
+    executors = [ExecutorProcess(command, token, log) for command in commands]
+    try:
+        yield executors
+    finally:
+        for executor in executors:
+            executor.end()
+
+
+@dataclass
+class _Serving:
+    """The service on a free port of the loopback interface, in a thread of this process."""
+
+    app: object
+    server: uvicorn.Server = field(init=False)
+    thread: threading.Thread = field(init=False)
+
+    def __enter__(self) -> str:
+        listener = socket.create_server((HOST, 0))
+        self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="warning", access_log=False))  # type: ignore[arg-type]
+        self.thread = threading.Thread(target=self.server.run, args=([listener],), daemon=True)
+        self.thread.start()
+        deadline = time.monotonic() + START_SECONDS
+        while not self.server.started:
+            if time.monotonic() > deadline:
+                raise RuntimeError(f"The HTTP service did not start within {START_SECONDS:g} s.")
+            time.sleep(0.01)
+        return f"http://{HOST}:{listener.getsockname()[1]}"
+
+    def __exit__(self, *_: object) -> None:
+        self.server.should_exit = True
+        self.thread.join(START_SECONDS)
+
+
+@contextmanager
+def _owned(store_url: str, *, create: bool = True) -> Iterator[Store]:
+    """The open store, locked for this process."""
+    store = open_store(store_url, create=create)
+    try:
+        with _lock(store):
+            yield store
+    finally:
+        store.close()
+
+
+@contextmanager
+def _lock(store: Store) -> Iterator[None]:
+    if store.engine.dialect.name != "sqlite":
+        yield
+        return
+    with Path(f"{store.engine.url.database}.owner").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise SpecError(
+                f"Process {file.read().strip() or '?'} runs a search on {store.url}; wait for it, stop it with "
+                "`sextant search stop`, or give another `--store`."
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
+
+
+def _beside(store: Store, suffix: str) -> Path:
+    """A path beside the SQLite file, else in the working folder."""
+    database = store.engine.url.database if store.engine.dialect.name == "sqlite" else None
+    return Path(f"{database or 'sextant'}.{suffix}")

@@ -1,0 +1,208 @@
+"""Space files: a candidate with holes, and how to search it.
+
+```yaml
+name: demo
+model: {model_dim: 64}
+blocks:
+  - repeat: 2
+    mixer: {choice: [{use: softmax_rope}, {use: gated_deltanet}, {use: linear, scaling: {base: {choice: [1, n^-1/2]}}}]}
+tasks: [in_context_recall, selective_copying]
+objectives: [accuracy]                    # also parameters, state_bytes, decode_macs, which are made small
+seeds: 2                                  # or a list
+budget: {trials: 12}                      # also jobs (training runs) and seconds (of training)
+sampler: {name: tpe, seed: 0}             # a file of search/samplers
+protocol: tiny
+reject: [error]                           # severities, principles, rules: such a finding rejects
+start: [softmax_rope]                     # catalogue entries to measure first
+```
+"""
+
+import json
+import os
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from designspace import catalogue, units
+from designspace.candidate import Candidate
+from designspace.document import Document, Node, parse, read
+from designspace.entry import PACKAGE as CATALOGUE
+from designspace.errors import SpecError
+from designspace.events import KeyPath, nearest, quoted
+from designspace.spec import Spec
+from designspace.specfile import load_document
+from designspace.validation import validate
+from search.holes import Chooser, Range, fill
+from search.ledger import Budget, Plan
+from search.objectives import Objective
+
+TASKS = "workers.tasks"
+SAMPLERS = "search.samplers"
+CANDIDATE_KEYS = frozenset({*Candidate.model_fields, "mixer"})
+MAX_FILLS = 2000  # of the first look, one per option
+
+
+class SamplerChoice(Spec):
+    """Which sampler proposes, and the seed of all it draws."""
+
+    name: str = "tpe"
+    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+
+
+class BudgetSpec(Spec):
+    """What the search may spend; see `ledger.Budget`."""
+
+    trials: Annotated[int, Field(ge=1)] = 20
+    jobs: Annotated[int | None, Field(ge=0)] = None
+    seconds: Annotated[float | None, Field(gt=0)] = None
+
+
+class Settings(Spec):
+    """The keys of a space file that are not the candidate's."""
+
+    tasks: Annotated[tuple[str, ...], Field(min_length=1)]
+    objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = ("accuracy",)
+    seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[tuple[int, ...], Field(min_length=1)] = 2
+    budget: BudgetSpec = BudgetSpec()
+    sampler: SamplerChoice = SamplerChoice()
+    protocol: str = "tiny"
+    steps: Annotated[int | None, Field(ge=1)] = None
+    reject: tuple[str, ...] = ("error",)
+    start: tuple[str, ...] = ()
+
+    @property
+    def plan(self) -> Plan:
+        """The jobs of every candidate."""
+        seeds = tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+        return Plan(tasks=self.tasks, seeds=seeds, protocol=self.protocol, steps=self.steps)
+
+    @property
+    def limits(self) -> Budget:
+        """The budget as the store keeps it."""
+        return Budget(trials=self.budget.trials, jobs=self.budget.jobs, seconds=self.budget.seconds)
+
+
+@dataclass(frozen=True)
+class Space:
+    """A space file, checked: its settings, and the candidate's part with its holes."""
+
+    name: str
+    document: Document
+    holey: Node
+    settings: Settings
+
+    def candidate(self, chooser: Chooser, *, name: str | None = None) -> Candidate:
+        """The candidate with the holes as `chooser` fills them.
+
+        Raises:
+            SpecError: these choices do not go together.
+        """
+        root = fill(self.document, self.holey, chooser)
+        built = load_document(Document(self.document.file, root)).candidate
+        return built.model_copy(update={"name": name or self.name})
+
+    def start(self, index: int) -> Candidate:
+        """The catalogue entry to measure at `index` of the list."""
+        return catalogue.get(self.settings.start[index]).candidate
+
+    def record(self) -> dict[str, Any]:
+        """The space as plain data, which `from_record` reads back."""
+        return {"file": self.document.file, "data": self.document.data | {"name": self.name}}
+
+
+def load_space(source: str | os.PathLike[str]) -> Space:
+    """The space in the file `source`, YAML or JSON, or `-` for standard input.
+
+    Raises:
+        SpecError: it cannot be read, or an option of it makes no valid candidate.
+    """
+    return space_of(read(source))
+
+
+def from_record(record: dict[str, Any]) -> Space:
+    """The space that `Space.record` wrote down."""
+    return space_of(parse(json.dumps(record["data"]), f"{record['file']}.json"))
+
+
+def space_of(document: Document) -> Space:
+    """The space that `document` holds."""
+    entries = document.root.content if isinstance(document.root.content, dict) else {}
+    _refuse_unknown_keys(document)
+    holey = document.root._replace(content={key: one for key, one in entries.items() if key in CANDIDATE_KEYS})
+    own = {key: value for key, value in document.data.items() if key not in CANDIDATE_KEYS}
+    settings = validate(document, Settings, own)
+    _refuse_unknown_names(document, settings)
+    name = document.data.get("name") or os.path.splitext(os.path.basename(document.file))[0]
+    space = Space(str(name), document, holey, settings)
+    _try_every_option(space)
+    return space
+
+
+def _refuse_unknown_keys(document: Document) -> None:
+    known = CANDIDATE_KEYS | Settings.model_fields.keys()
+    for key in document.data:
+        if key not in known:
+            close = nearest(key, known)
+            remedy = f"did you mean `{close}`?" if close else f"known keys are {', '.join(sorted(known))}."
+            raise document.error(f"{quoted(key)} is not a key of a space file; {remedy}", (key,))
+
+
+def _refuse_unknown_names(document: Document, settings: Settings) -> None:
+    named = (("tasks", settings.tasks, TASKS), ("start", settings.start, CATALOGUE))
+    places: list[tuple[KeyPath, str, str]] = [
+        ((key, index), name, folder) for key, names, folder in named for index, name in enumerate(names)
+    ]
+    places.append((("sampler", "name"), settings.sampler.name, SAMPLERS))
+    for path, name, folder in places:
+        known = units.names(folder)
+        if name not in known:
+            close = nearest(name, known)
+            remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
+            raise document.error(f"{quoted(name)} is not known here; {remedy}", path)
+
+
+class _Trying:
+    """Fills holes as it was told, the others with their first option, and notes every option it met."""
+
+    def __init__(self, wanted: dict[str, str | float]) -> None:
+        self.wanted = wanted
+        self.met: dict[str, tuple[str | float, ...]] = {}
+
+    def label(self, name: str, labels: tuple[str, ...]) -> str:
+        self.met[name] = labels
+        return str(self.wanted.get(name, labels[0]))
+
+    def number(self, name: str, bounds: Range) -> float:
+        self.met[name] = (bounds.low, bounds.high)
+        value = float(self.wanted.get(name, bounds.low))
+        return int(value) if bounds.integer else value
+
+
+def _try_every_option(space: Space) -> None:
+    """Build a candidate with each option of each hole once, the others at their first.
+
+    An option that is wrong by itself is an error here; options that only do not go together are the search's business.
+    """
+    waiting: list[dict[str, str | float]] = [{}]
+    seen: set[str] = set()
+    for fills in range(MAX_FILLS):
+        if not waiting:
+            return
+        wanted = waiting.pop(0)
+        trying = _Trying(wanted)
+        try:
+            space.candidate(trying)
+        except SpecError as error:
+            if fills == 0 or _is_inside(error, list(wanted)[-1]):
+                raise
+        for name, options in trying.met.items():
+            if name not in seen:
+                seen.add(name)
+                waiting += [wanted | {name: option} for option in options[1:]]
+
+
+def _is_inside(error: SpecError, hole_name: str) -> bool:
+    """The error stands at the hole or below it, so that the option is at fault."""
+    path = hole_name.split("<")[0]
+    return error.path is not None and error.path.startswith((path, f"blocks[0].{path}"))

@@ -1,0 +1,1 @@
+"""Tests; a package so that `tests.strategies` can be imported."""

@@ -1,0 +1,76 @@
+"""Runs a job to a result whatever happens: one evaluator, under Ray, in a plain worker and in this process."""
+
+import traceback
+from collections.abc import Generator
+
+import torch
+
+from designspace.job import Job, Progress, Result, Status
+from workers.model import build as build_model
+from workers.protocol import named
+from workers.provenance import provenance
+from workers.train import Builder, default_device, train
+
+MAX_ERROR_CHARACTERS = 2000
+OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")  # in RuntimeErrors of torch
+
+
+def evaluate(job: Job, *, build: Builder = build_model) -> Result:
+    """The result of `job`; a failure is a result too."""
+    run = evaluation(job, build=build)
+    while True:
+        try:
+            next(run)
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+
+
+def evaluation(job: Job, *, build: Builder = build_model) -> Generator[Progress, None, Result]:
+    """Yields the learning curve of `job` and returns its result; raises nothing but what ends the process.
+
+    `except Exception` stands here and nowhere else: a candidate is somebody's idea of a mixer, it may fail in any way
+    its model can, and a worker must survive it, since the store counts the failures of a candidate and another job
+    waits. KeyboardInterrupt and SystemExit pass, and so does the closing of the generator.
+    """
+    try:
+        return (yield from _within_limit(job, train(job, build=build)))
+    except Exception as error:
+        return _failed(job, error)
+
+
+def _within_limit(job: Job, run: Generator[Progress, None, Result]) -> Generator[Progress, None, Result]:
+    """The run, ended at the first point of its curve that lies beyond the protocol's limit of time."""
+    limit = named(job.protocol).limit_seconds
+    curve: list[Progress] = []
+    while True:
+        try:
+            curve.append(next(run))
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+        yield curve[-1]
+        point = curve[-1]
+        if limit is not None and point.seconds > limit and point.step < point.steps:
+            run.close()
+            error = f"{point.step} of {point.steps} steps took {point.seconds:.0f} s, more than {limit:g} s."
+            return _unfinished(job, "timeout", error, curve=tuple(curve), error_step=point.step, seconds=point.seconds)
+
+
+def _failed(job: Job, error: Exception) -> Result:
+    out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
+    )
+    return _unfinished(job, "oom" if out_of_memory else "failed", _describe(error))
+
+
+def _unfinished(job: Job, status: Status, error: str, **fields: object) -> Result:
+    facts = {"job_id": job.id, "attempt": job.attempt, "status": status, "error": error[:MAX_ERROR_CHARACTERS]}
+    return Result.model_validate(facts | {"provenance": provenance(job, default_device())} | fields)
+
+
+def _describe(error: Exception) -> str:
+    """Kind, message and place of the error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+    return f"{type(error).__name__}: {error}{place}"

@@ -1,0 +1,208 @@
+"""The dense form: all scores of all pairs at once, no loop over time. Every valid spec has one.
+
+The erase family goes by one triangular solve: with G_(i:j) the products of rotation and decay alone,
+    P_ij = q_i G_(i:j+1) b_j k_j,   Q_ij = q_i G_(i:j+1) u_j          (j <= i)
+    M_tj = w_t G_(t:j+1) u_j,       N_tj = w_t G_(t:j+1) b_j k_j      (j < t; t-1 for t in the additive form)
+    z = P - Q (I + M)^-1 N,
+and z = Q (I + M)^-1 diag(b) where u is the key. Source: catalogue.md section 2.6; arXiv 2406.06484.
+"""
+
+from typing import assert_never
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+from torch.nn import functional as F
+
+from designspace.mixer import MixerSpec
+from workers import rows, terms
+from workers.form import Form
+from workers.signals import Signals
+from workers.transition import Pairing, pairing, phases, rotate, segment_products, segment_sums
+
+
+def invalid_reason(spec: MixerSpec) -> str | None:  # noqa: ARG001 - the signature of a form
+    """None: every valid spec has a dense form."""
+    return None
+
+
+def apply(
+    spec: MixerSpec, signals: Signals, *, target_len: int | None = None
+) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
+    """y = alpha v in the dtype of the signals."""
+    alpha = coefficients(spec, signals, target_len=target_len)
+    return torch.einsum("bhts,bshd->bthd", alpha, signals.v)
+
+
+def coefficients(
+    spec: MixerSpec, signals: Signals, *, target_len: int | None = None
+) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """alpha in the dtype of the signals; `execution.stabiliser: none` leaves exponentials as they are."""
+    stabilise = spec.execution.stabiliser != "none"
+    return rows.coefficients(spec, signals, scores(spec, signals), stabilise=stabilise, target_len=target_len)
+
+
+def scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """z_ij; entries outside the support have no meaning."""
+    score = _linear_scores(spec, signals) * terms.score_base(spec, signals)[:, None, None]
+    if spec.support.mask == "none":
+        return score
+    score = score + _bias(spec, signals)
+    if spec.support.read == "before":
+        own = terms.diagonal_score(spec, signals) * terms.score_base(spec, signals)
+        diagonal = terms.own_last_step(spec, score.shape[2]).to(score.device)
+        score = torch.where(diagonal, own.transpose(1, 2)[..., None], score)
+    return score
+
+
+def _linear_scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """q_i . h_ij before the base."""
+    if spec.support.mask == "none":
+        return _bidirectional(spec, signals)
+    match spec.lift.kind:
+        case "shift":
+            return _convolution(spec, signals)
+        case "momentum":
+            return _heavy_ball(spec, signals)
+        case "fenwick":
+            return _evolved(spec, signals) * _level_weights(signals)
+        case "none" | "delay1":
+            return _evolved(spec, signals)
+        case _:
+            assert_never(spec.lift.kind)
+
+
+def _evolved(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    pair, key = pairing(spec, signals), signals.k.transpose(1, 2)
+    if spec.erase.is_identity:
+        return _weighed(spec, signals, _read(spec, signals, pair, key))
+    left, right = (x.transpose(1, 2) for x in terms.erase_vectors(spec, signals))
+    seen = _before(pair) if spec.erase.compose == "additive" else pair
+    feedback = seen(right, left).tril(-1)
+    solved = _fed_back(_read(spec, signals, pair, left), feedback)
+    if terms.writes_with_key(spec, signals):
+        return _weighed(spec, signals, solved)
+    written = _weighed(spec, signals, seen(right, key).tril(-1))
+    return _weighed(spec, signals, _read(spec, signals, pair, key)) - solved @ written
+
+
+def _fed_back(
+    read: Float[Tensor, "batch num_heads rows steps"], feedback: Float[Tensor, "batch num_heads steps steps"]
+) -> Float[Tensor, "batch num_heads rows steps"]:
+    """read (I + feedback)^-1, feedback strictly lower triangular."""
+    solved: Tensor = torch.linalg.solve_triangular(feedback, read, upper=False, left=False, unitriangular=True)
+    return solved
+
+
+def _read(
+    spec: MixerSpec, signals: Signals, pair: Pairing, right: Float[Tensor, "batch num_heads steps n"]
+) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """q_i G ... right_j: after the last micro-step of the token, or before the token's step."""
+    rank = spec.erase.rank
+    query = terms.query(spec, signals).transpose(1, 2)
+    if spec.support.read == "before":
+        return _before(pair)(query, right)
+    return pair(query.repeat_interleave(rank, dim=2), right)[:, :, rank - 1 :: rank]
+
+
+def _before(pair: Pairing) -> Pairing:
+    """The same products, stopped one step earlier: row i sees G_(i-1:j+1), and nothing in row 0."""
+
+    def shifted(left: Tensor, right: Tensor) -> Tensor:
+        return _down(pair(F.pad(left[:, :, 1:], (0, 0, 0, 1)), right))
+
+    return shifted
+
+
+def _down(x: Float[Tensor, "... steps columns"]) -> Float[Tensor, "... steps columns"]:
+    """Row i - 1 in place of row i, zeros in row 0."""
+    return F.pad(x[..., :-1, :], (0, 0, 1, 0))
+
+
+def _weighed(
+    spec: MixerSpec, signals: Signals, x: Float[Tensor, "batch num_heads rows steps"]
+) -> Float[Tensor, "batch num_heads rows steps"]:
+    """Each column times the gate of its source; delay1 adds the tap of the next step below the diagonal."""
+    gate = terms.gate(spec, signals).transpose(1, 2)[:, :, None]
+    if spec.lift.kind != "delay1":
+        return x * gate
+    next_tap = F.pad(terms.needed(signals.tap, "tap")[:, 1:].transpose(1, 2), (0, 1))[:, :, None]
+    diagonal = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
+    return x * torch.where(diagonal, gate, gate + next_tap)
+
+
+def _heavy_ball(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """(Q K^T o C)(I + strict[diag(eta) (P K^T o C one row down)])^-1 diag(eta), C = L_a diag(beta) L_mu."""
+    query, key = terms.query(spec, signals).transpose(1, 2), signals.k.transpose(1, 2)
+    second = key if signals.second is None else signals.second.expand_as(signals.k).transpose(1, 2)
+    rate = terms.needed(signals.rate, "rate").transpose(1, 2)
+    gain = terms.gate(spec, signals).transpose(1, 2)
+    kept = segment_products(terms.needed(signals.momentum, "momentum").transpose(1, 2))
+    reach = _scalar_decay(spec, signals) @ (gain[..., None] * kept)
+    feedback = rate[..., None] * (second @ key.mT * _down(reach)).tril(-1)
+    read = (query @ key.mT).tril() * reach
+    return _fed_back(read, feedback) * rate[:, :, None]
+
+
+def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len seq_len"]:
+    if spec.decay.is_identity:
+        return signals.q.new_ones(signals.q.shape[1], signals.q.shape[1]).tril()
+    return torch.exp(segment_sums(terms.needed(signals.log_decay, "log_decay").squeeze(-1).transpose(1, 2)))
+
+
+def _convolution(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """sum_n q_in taps[n, i - j] b_j k_jn."""
+    by_lag = _toeplitz(terms.needed(signals.taps, "taps"), signals.q.shape[1])
+    return torch.einsum(
+        "bthn,hnts,bshn,bsh->bhts", terms.query(spec, signals), by_lag, signals.k, terms.gate(spec, signals)
+    )
+
+
+def _toeplitz(
+    values: Float[Tensor, "... lags"], seq_len: int, *, delay: int = 0
+) -> Float[Tensor, "... seq_len seq_len"]:
+    """values[i - j - delay], 0 outside the lags."""
+    position = torch.arange(seq_len, device=values.device)
+    lag = position[:, None] - position[None, :] - delay
+    inside = (lag >= 0) & (lag < values.shape[-1])
+    return torch.where(inside, values[..., lag.clamp(0, values.shape[-1] - 1)], 0.0)
+
+
+def _level_weights(signals: Signals) -> Float[Tensor, "batch num_heads seq_len seq_len"]:
+    """levels[i, l(i, j)]: the block of j in the Fenwick split of [0, i) is the highest bit where i and j differ."""
+    levels = terms.needed(signals.levels, "levels").transpose(1, 2)
+    position = torch.arange(signals.q.shape[1], device=levels.device)
+    differing = (position[:, None] ^ position[None, :]).tril()
+    level = torch.frexp(differing.double()).exponent.long()  # bit length of the integer
+    return levels.gather(-1, level.expand(*levels.shape[:2], -1, -1))
+
+
+def _bias(spec: MixerSpec, signals: Signals) -> Float[Tensor, "..."]:
+    """What the shear adds to each score, 0 without one."""
+    if spec.shear.is_identity:
+        return signals.q.new_zeros(())
+    before = spec.support.read == "before"
+    if spec.shear.source == "table":
+        bias = _toeplitz(terms.needed(signals.table, "table"), signals.q.shape[1], delay=int(before))
+    else:
+        sums = segment_sums(terms.needed(signals.shear, "shear").transpose(1, 2))
+        bias = torch.where(sums == -torch.inf, 0.0, sums)
+        bias = _down(bias) if before else bias
+    if spec.shear.scaled:
+        bias = bias * terms.score_base(spec, signals)[:, None, None]
+    return bias.repeat_interleave(spec.erase.rank, dim=-1)
+
+
+def _bidirectional(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """Rotations have an inverse, so both sides turn by their own phase."""
+    query, key = terms.query(spec, signals), signals.k * terms.gate(spec, signals)[..., None]
+    angle = terms.angle(spec, signals)
+    if angle is not None:
+        phase = phases(angle)
+        of_key = phase.repeat_interleave(spec.erase.rank, dim=1)
+        query = rotate(spec, query, torch.cos(phase), torch.sin(phase))
+        key = rotate(spec, key, torch.cos(of_key), torch.sin(of_key))
+    return torch.einsum("bthn,bshn->bhts", query, key)
+
+
+form = Form("quadratic", invalid_reason, apply)

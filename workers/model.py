@@ -1,0 +1,177 @@
+"""A candidate as a torch module, built from its stack."""
+
+import math
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from designspace.candidate import Block, Candidate, ChannelMixer, Parallel
+from workers.layers import embedding, linear, norm
+from workers.mixer import Mixer
+
+EMBEDDING_STD = 1.0  # of embeddings and learned positions: a residual stream of unit rms, also without a norm
+SINUSOID_PERIOD = 10_000.0  # longest wavelength over 2 pi (arXiv 1706.03762, section 3.5)
+DTYPES = {
+    "float32": torch.float32,
+    "bfloat16": torch.bfloat16,
+    "float16": torch.float16,
+    "float64": torch.float64,
+}
+
+
+def build(candidate: Candidate, *, seed: int) -> "Model":
+    """The model of a candidate in float32 on the CPU; the same seed gives the same weights bit for bit."""
+    return Model(candidate, seed=seed)
+
+
+class Model(nn.Module):
+    """int64 tokens [batch, seq_len] -> logits [batch, seq_len, vocab_size].
+
+    Parameters, one part a line (n = key width after the feature map, inner = num_heads * head_dim):
+      embedding   vocab_size * model_dim; learned positions add target.seq_len * model_dim, sinusoidal none
+      norm        one for the mixers of a layer and one for its channel mixer: rms model_dim, layer 2 model_dim, none 0
+      projection  model_dim * channels of every stream of `workers.streams.raw_shapes`, + model_dim * inner for a gate
+      convolution width * channels of the streams it acts on
+      signal      `workers.streams.parameter_shapes`: decay bias and rate, gate bias, gains, D, bonus, sink, taps, ...
+      output norm head_rms head_dim, head_ln 2 head_dim, group_rms and full_rms inner
+      output      inner * model_dim
+      merge       `concat` of m parallel mixers: m * model_dim * model_dim; `sum` and `mean` none
+      channel     hidden = round(ratio * model_dim): swiglu 3 model_dim * hidden, mlp 2 model_dim * hidden
+      head        final RMSNorm model_dim, then vocab_size * model_dim, untied
+    No linear map has a bias.
+    """
+
+    def __init__(self, candidate: Candidate, *, seed: int) -> None:
+        super().__init__()
+        sizes = candidate.model
+        self.positions, self.seq_len = sizes.positions, candidate.target.seq_len
+        self.residual_dtype = DTYPES[sizes.residual_dtype]
+        self.embedding = embedding(sizes.vocab_size, sizes.model_dim, seed=seed, name="embedding", std=EMBEDDING_STD)
+        self.learned_positions = (
+            embedding(self.seq_len, sizes.model_dim, seed=seed, name="positions", std=EMBEDDING_STD)
+            if sizes.positions == "learned"
+            else None
+        )
+        blocks = [block for block in candidate.blocks for _ in range(block.repeat)]
+        self.layers = nn.ModuleList(
+            Layer(block, candidate, seed=seed, name=f"layers.{index}") for index, block in enumerate(blocks)
+        )
+        self.final_norm = norm("rms", sizes.model_dim)
+        self.head = linear(sizes.model_dim, sizes.vocab_size, seed=seed, name="head")
+
+    def forward(self, tokens: Int[Tensor, "batch seq_len"]) -> Float[Tensor, "batch seq_len vocab_size"]:
+        """Logits of the next token (or of whatever the task asks) at every position.
+
+        Raises:
+            ValueError: more tokens than learned positions.
+        """
+        x = self.embedding(tokens)
+        x = x + self._positions(x) if self.positions != "none" else x
+        x = x.to(self.residual_dtype)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.final_norm(x.float()))  # type: ignore[no-any-return]
+
+    def _positions(self, x: Tensor) -> Tensor:
+        if self.learned_positions is None:
+            return sinusoids(x.shape[1], x.shape[2]).to(x)
+        if x.shape[1] > self.seq_len:
+            raise ValueError(
+                f"`positions: learned` has {self.seq_len} positions, got {x.shape[1]} tokens; raise `target.seq_len`."
+            )
+        return self.learned_positions.weight[: x.shape[1]]
+
+
+class Layer(nn.Module):
+    """One layer: x <- lambda x + mixers(norm(x)), then x <- x + channel(norm(x)); a post-norm comes after the sum."""
+
+    def __init__(self, block: Block, candidate: Candidate, *, seed: int, name: str) -> None:
+        super().__init__()
+        model_dim, kind = candidate.model.model_dim, block.norm.kind
+        gain = (2 * candidate.num_layers) ** -0.5
+        self.residual_dtype = DTYPES[candidate.model.residual_dtype]
+        self.skip, self.placement = block.skip.weight, block.norm.placement
+        self.mixer: MixerBranches | None = None
+        self.channel: ChannelMixing | None = None
+        if block.mixers:
+            self.mixer_norm = norm(kind, model_dim)
+            self.mixer = MixerBranches(block, candidate, seed=seed, name=f"{name}.mixer", gain=gain)
+        if block.channel_mixer.kind != "none":
+            self.channel_norm = norm(kind, model_dim)
+            self.channel = ChannelMixing(block.channel_mixer, model_dim, seed=seed, name=f"{name}.channel", gain=gain)
+
+    def forward(self, x: Float[Tensor, "batch seq_len model_dim"]) -> Float[Tensor, "batch seq_len model_dim"]:
+        """The residual stream after the layer."""
+        if self.mixer is not None:
+            x = self._sub_layer(x, self.mixer_norm, self.mixer, self.skip)
+        if self.channel is not None:
+            x = self._sub_layer(x, self.channel_norm, self.channel, 1.0)
+        return x
+
+    def _sub_layer(self, x: Tensor, around: nn.Module, inner: nn.Module, skip: float) -> Tensor:
+        """Pre: lambda x + f(norm(x)); post: norm(lambda x + f(x)). The stream is kept in the residual dtype."""
+        full = x.float()
+        if self.placement == "pre":
+            return (skip * full + inner(around(full))).to(self.residual_dtype)
+        return around(skip * full + inner(full)).to(self.residual_dtype)  # type: ignore[no-any-return]
+
+
+class MixerBranches(nn.Module):
+    """The mixers of a layer side by side on the same input: sum, mean, or a linear map of all outputs (concat)."""
+
+    def __init__(self, block: Block, candidate: Candidate, *, seed: int, name: str, gain: float) -> None:
+        super().__init__()
+        model_dim, count = candidate.model.model_dim, len(block.mixers)
+        self.merge: Literal["sum", "mean", "concat"] = block.mixer.merge if isinstance(block.mixer, Parallel) else "sum"
+        self.mixers = nn.ModuleList(
+            Mixer(
+                spec,
+                model_dim=model_dim,
+                seed=seed,
+                name=f"{name}{branch}",
+                target_len=candidate.target.seq_len,
+                output_gain=gain,
+            )
+            for branch, spec in enumerate(block.mixers)
+        )
+        self.join = (
+            linear(model_dim * count, model_dim, seed=seed, name=f"{name}.merge") if self.merge == "concat" else None
+        )
+
+    def forward(self, x: Float[Tensor, "batch seq_len model_dim"]) -> Float[Tensor, "batch seq_len model_dim"]:
+        """The merged outputs."""
+        outputs: list[Tensor] = [mixer(x) for mixer in self.mixers]
+        if self.join is not None:
+            return self.join(torch.cat(outputs, dim=-1))  # type: ignore[no-any-return]
+        total = torch.stack(outputs).sum(0)
+        return total / len(outputs) if self.merge == "mean" else total
+
+
+class ChannelMixing(nn.Module):
+    """swiglu: W3 (silu(W1 x) * W2 x) (arXiv 2002.05202); mlp: W2 gelu(W1 x)."""
+
+    def __init__(self, spec: ChannelMixer, model_dim: int, *, seed: int, name: str, gain: float) -> None:
+        super().__init__()
+        hidden = round(spec.ratio * model_dim)
+        self.kind = spec.kind
+        width = 2 * hidden if spec.kind == "swiglu" else hidden
+        self.inner = linear(model_dim, width, seed=seed, name=f"{name}.inner")
+        self.outer = linear(hidden, model_dim, seed=seed, name=f"{name}.outer", gain=gain)
+
+    def forward(self, x: Float[Tensor, "batch seq_len model_dim"]) -> Float[Tensor, "batch seq_len model_dim"]:
+        """The outputs, position by position."""
+        if self.kind == "mlp":
+            return self.outer(F.gelu(self.inner(x)))  # type: ignore[no-any-return]
+        gate, value = self.inner(x).chunk(2, dim=-1)
+        return self.outer(F.silu(gate) * value)  # type: ignore[no-any-return]
+
+
+def sinusoids(seq_len: int, dim: int) -> Float[Tensor, "seq_len dim"]:
+    """Sine and cosine position code, scaled to unit rms (arXiv 1706.03762, section 3.5)."""
+    half = (dim + 1) // 2
+    rate = torch.exp(-math.log(SINUSOID_PERIOD) / half * torch.arange(half, dtype=torch.float64))
+    phase = torch.arange(seq_len, dtype=torch.float64)[:, None] * rate
+    return (math.sqrt(2.0) * torch.cat((phase.sin(), phase.cos()), dim=-1)[:, :dim]).float()

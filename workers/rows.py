@@ -1,0 +1,123 @@
+"""From the scores of a row to its coefficients: phi, eta_i and the diagonal terms outside both.
+
+Source: arXiv 2510.09389, alpha_ij = phi(z_ij) / eta_i.
+"""
+
+from typing import assert_never
+
+import torch
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from designspace.mixer import MixerSpec
+from designspace.readout import Exponential, Sigmoid
+from workers import terms
+from workers.phi import capped, uncapped_phi
+from workers.signals import Signals
+
+
+def coefficients(
+    spec: MixerSpec,
+    signals: Signals,
+    score: Float[Tensor, "batch num_heads seq_len steps"],
+    *,
+    stabilise: bool,
+    target_len: int | None = None,
+) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """alpha_ij of the scores z_ij.
+
+    Args:
+        stabilise: subtract the row maximum where it cancels (exponential readout over a row sum). The values are the
+            same; without it they overflow beyond score 88.7 in float32, 709 in float64.
+    """
+    seq_len = score.shape[2]
+    seen = terms.support_mask(spec, seq_len).to(score.device)
+    score = capped(spec.readout, torch.where(seen, score, 0.0))
+    shift = _row_shift(spec, signals, score, seen) if stabilise else score.new_zeros(())
+    offset = sigmoid_offset(spec, signals, target_len)
+    weight = uncapped_phi(spec.readout, torch.where(seen, score - shift[..., None], 0.0), offset[:, None])
+    weight = torch.where(seen, weight, 0.0)
+    alpha = weight / eta(spec, signals, weight.sum(-1), shift=shift, target_len=target_len)[..., None]
+    if spec.scaling.where == "after":
+        alpha = alpha * terms.base(spec, signals)[:, None, None]
+    extra = outside_diagonal(spec, signals)
+    if extra is None:
+        return alpha
+    own = terms.own_last_step(spec, seq_len).to(score.device)
+    return alpha + torch.where(own, extra[..., None], 0.0)
+
+
+def eta(
+    spec: MixerSpec,
+    signals: Signals,
+    row_sum: Float[Tensor, "batch num_heads seq_len"],
+    *,
+    shift: Float[Tensor, "..."],
+    target_len: int | None = None,
+) -> Float[Tensor, "..."]:
+    """eta_i exp(-shift_i), for a row sum that was computed with scores lowered by `shift`."""
+    norm = spec.normalization
+    floor = norm.eps * torch.exp(-shift) if norm.eps else 0.0
+    match norm.kind:
+        case "none":
+            value = torch.ones_like(row_sum)
+        case "sum":
+            value = row_sum + floor
+        case "sum_with_sink":
+            value = row_sum + torch.exp(terms.needed(signals.sink, "sink")[:, None] - shift) + floor
+        case "max_abs_sum_1":
+            value = torch.maximum(row_sum.abs(), torch.exp(-shift)) + floor
+        case "learned":
+            value = torch.exp(terms.needed(signals.log_eta, "log_eta")).transpose(1, 2)
+        case "length":
+            value = terms.visible(spec, row_sum.shape[-1], target_len).to(row_sum).expand_as(row_sum)
+        case _:
+            assert_never(norm.kind)
+    return norm.factor * value
+
+
+def outside_diagonal(spec: MixerSpec, signals: Signals) -> Float[Tensor, "#batch num_heads seq_len"] | None:
+    """What alpha_ii gains outside phi and eta: D, or the bonus of a mixer that reads after its decay."""
+    match spec.support.diagonal:
+        case "none":
+            return None
+        case "D":
+            return terms.needed(signals.skip, "skip")[None, :, None].expand(1, -1, signals.q.shape[1])
+        case "bonus":
+            if spec.support.read == "before":
+                return None
+            return (terms.diagonal_score(spec, signals) * terms.base(spec, signals)).transpose(1, 2)
+        case _:
+            assert_never(spec.support.diagonal)
+
+
+def sigmoid_offset(spec: MixerSpec, signals: Signals, target_len: int | None) -> Float[Tensor, " seq_len"]:
+    """Offset inside the sigmoid for each query; 0 for the other readouts."""
+    seq_len = signals.q.shape[1]
+    match spec.readout:
+        case Sigmoid(offset="-log_length"):
+            return -torch.log(terms.visible(spec, seq_len, target_len).clamp(min=1).to(signals.q))
+        case Sigmoid(offset=float(offset)):
+            return signals.q.new_full((seq_len,), offset)
+        case _:
+            return signals.q.new_zeros((seq_len,))
+
+
+def shift_cancels(spec: MixerSpec) -> bool:
+    """A constant added to the scores of a row divides out: exponential readout over its own sum (equivalence 1)."""
+    return isinstance(spec.readout, Exponential) and spec.normalization.sums_the_row
+
+
+def _row_shift(
+    spec: MixerSpec,
+    signals: Signals,
+    score: Float[Tensor, "batch num_heads seq_len steps"],
+    seen: Bool[Tensor, "seq_len steps"],
+) -> Float[Tensor, "..."]:
+    """The largest visible score of each row (and the sink); 0 where it does not cancel or the row is empty."""
+    if not shift_cancels(spec):
+        return score.new_zeros(())
+    largest = torch.where(seen, score.detach(), -torch.inf).amax(-1)
+    if spec.normalization.kind == "sum_with_sink":
+        largest = torch.maximum(largest, terms.needed(signals.sink, "sink").detach()[:, None])
+    return torch.where(largest == -torch.inf, 0.0, largest)

@@ -1,0 +1,1 @@
+"""Synthetic tasks, one file each, found by scanning this folder for the attribute `task`."""
