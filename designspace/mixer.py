@@ -123,6 +123,8 @@ class MixerSpec(Spec):
             raise invalid("features.map", "static q and k need a decay that does not come from the input.")
         if name == "one_minus_decay" and (self.decay.granularity != "diagonal" or self.decay.hull[1] > 1):
             raise invalid("features.map", "`map: one_minus_decay` needs a diagonal decay that stays in [0, 1].")
+        if name == "one_minus_decay" and self.decay.map == "one_minus_bk2":
+            raise invalid("decay.map", "`map: one_minus_bk2` is computed from the key, which is 1 - decay here.")
 
     def _check_support(self) -> None:
         if self.support.mask == "none":
@@ -157,7 +159,19 @@ class MixerSpec(Spec):
             case "sum" if self.features.is_nonnegative:
                 return gain
             case _:
-                return float(self.key_dim) if self.features.map == "ones" else None
+                return self._map_norm_bound(gain)
+
+    def _map_norm_bound(self, gain: float) -> float | None:
+        """Upper bound of |k|^2 that the feature map alone gives; `gain` is already squared."""
+        match self.features.map:
+            case "ones":
+                return gain * self.key_dim
+            case "softmax_pm":
+                return gain
+            case "one_minus_decay":
+                return gain * self.key_dim * (1.0 - self.decay.hull[0]) ** 2
+            case _:
+                return None
 
     @property
     def evolution_is_identity(self) -> bool:

@@ -11,7 +11,7 @@ import traceback
 import typer
 
 from designspace.errors import SpecError
-from search.commands import catalogue, configs, demo, lint, results, rules, specs, study, train
+from search.commands import catalogue, configs, demo, lint, results, rules, show, specs, study, train
 
 EXIT_BAD_INPUT = 2  # also a bad configuration and an internal error
 
@@ -28,8 +28,8 @@ app.command()(lint.lint)
 app.command()(rules.rules)
 app.command()(rules.rule)
 app.command()(catalogue.catalogue)
-app.command()(specs.show)
-app.command()(specs.cost)
+app.command()(show.show)
+app.command()(show.cost)
 app.command()(specs.diff)
 app.command()(specs.new)
 app.command()(specs.schema)

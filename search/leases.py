@@ -331,7 +331,7 @@ def _summarise(store: Store, session: Session, job: JobRow, result: Result, *, a
     }
     row = session.scalars(select(SummaryRow).filter_by(**key).with_for_update()).one_or_none()
     if row is None:
-        row = SummaryRow(**key, n=0, mean=0.0, m2=0.0, diverged=0, tokens=0, seconds=0.0)
+        row = SummaryRow(**key, n=0, mean=0.0, m2=0.0, diverged=0, facts=job.facts, tokens=0, seconds=0.0)
         session.add(row)
     row.n += 1
     delta = accuracy - row.mean

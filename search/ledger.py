@@ -8,7 +8,7 @@ proposed -> rejected                       the checkers refuse it: it never gets
                     -> cancelled           the budget ended first
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, get_args
 
@@ -31,6 +31,7 @@ from search.tables import (
     StudyState,
 )
 
+Facts = Mapping[str, Mapping[str, float]]  # sizes by task
 ENDED_JOBS: tuple[JobState, ...] = ("done", "failed")
 
 
@@ -57,14 +58,17 @@ class Plan(Record):
 
 
 class Draft(Record):
-    """A proposal before it is recorded: the point, the candidate, and what the checkers said."""
+    """A proposal before it is recorded: the point, the candidate, and what the checkers said.
+
+    `facts` are the sizes of the model, by task, as the plan's protocol trains it.
+    """
 
     fingerprint: str
     name: str
     spec: dict[str, Any]
     report: dict[str, Any]
     rejected: bool
-    facts: dict[str, float] = Field(default_factory=dict)
+    facts: dict[str, dict[str, float]] = Field(default_factory=dict)
     parameters: dict[str, Any] = Field(default_factory=dict)
     distributions: dict[str, str] = Field(default_factory=dict)
 
@@ -95,7 +99,6 @@ class Proposal(Record):
     fingerprint: str
     name: str
     spec: dict[str, Any]
-    facts: dict[str, Any]
     parameters: dict[str, Any]
     distributions: dict[str, Any]
     report: dict[str, Any]
@@ -131,6 +134,7 @@ class Score(Record):
     status: str
     accuracy: float
     metrics: dict[str, Any]
+    facts: dict[str, Any]
 
 
 def create_study(store: Store, name: str, *, space: dict[str, Any], budget: Budget) -> Study:
@@ -216,7 +220,7 @@ def propose(store: Store, study_id: int, draft: Draft, plan: Plan) -> Proposal:
             row.duplicate_of = original.id
             _settle(store, session, row, "duplicate")
         else:
-            _admit(store, session, row, owner=owner, plan=plan)
+            _admit(store, session, row, owner=owner, plan=plan, facts=draft.facts)
         return _proposal(row, candidate)
 
 
@@ -312,7 +316,14 @@ def scores(store: Store, proposal_id: int) -> list[Score]:
     )
     with store.read() as session:
         return [
-            Score(task=job.task, seed=job.seed, status=row.status, accuracy=row.accuracy, metrics=row.metrics)
+            Score(
+                task=job.task,
+                seed=job.seed,
+                status=row.status,
+                accuracy=row.accuracy,
+                metrics=row.metrics,
+                facts=job.facts,
+            )
             for job, row in session.execute(query)
         ]
 
@@ -379,9 +390,7 @@ def _candidate(store: Store, session: Session, draft: Draft) -> CandidateRow:
     """The row of the draft's fingerprint, made if need be, with the newest finding counts."""
     row = session.scalars(select(CandidateRow).where(CandidateRow.fingerprint == draft.fingerprint)).one_or_none()
     if row is None:
-        row = CandidateRow(
-            fingerprint=draft.fingerprint, name=draft.name, spec=draft.spec, facts=draft.facts, created_at=store.now()
-        )
+        row = CandidateRow(fingerprint=draft.fingerprint, name=draft.name, spec=draft.spec, created_at=store.now())
         session.add(row)
     summary = draft.report.get("summary", {})
     row.errors = summary.get("errors", 0)
@@ -431,12 +440,16 @@ def _settle(store: Store, session: Session, row: ProposalRow, state: ProposalSta
     store.log(session, f"proposal.{state}", data, study_id=row.study_id, proposal_id=row.id)
 
 
-def _admit(store: Store, session: Session, row: ProposalRow, *, owner: StudyRow, plan: Plan) -> None:
+def _admit(store: Store, session: Session, row: ProposalRow, *, owner: StudyRow, plan: Plan, facts: Facts) -> None:
     """Take one trial of the budget and queue the jobs that no one has made yet."""
     if owner.trials_taken >= owner.trial_budget:
         raise ValueError(f"Study `{owner.name}` has used its {owner.trial_budget} trials; extend its budget first.")
     owner.trials_taken += 1
-    jobs = [_job(store, session, row, plan=plan, task=task, seed=seed) for task in plan.tasks for seed in plan.seeds]
+    jobs = [
+        _job(store, session, row, plan=plan, task=task, seed=seed, facts=facts.get(task, {}))
+        for task in plan.tasks
+        for seed in plan.seeds
+    ]
     session.add_all(ProposalJobRow(proposal_id=row.id, job_id=job.id) for job in jobs)
     if all(job.state == "done" for job in jobs):
         _settle(store, session, row, "replayed")
@@ -446,7 +459,16 @@ def _admit(store: Store, session: Session, row: ProposalRow, *, owner: StudyRow,
         store.log(session, "proposal.running", data, study_id=owner.id, proposal_id=row.id)
 
 
-def _job(store: Store, session: Session, proposal: ProposalRow, *, plan: Plan, task: str, seed: int) -> JobRow:
+def _job(
+    store: Store,
+    session: Session,
+    proposal: ProposalRow,
+    *,
+    plan: Plan,
+    task: str,
+    seed: int,
+    facts: Mapping[str, float],
+) -> JobRow:
     key = {
         "candidate_id": proposal.candidate_id,
         "task": task,
@@ -457,7 +479,7 @@ def _job(store: Store, session: Session, proposal: ProposalRow, *, plan: Plan, t
     }
     row = session.scalars(select(JobRow).filter_by(**key)).one_or_none()
     if row is None:
-        row = JobRow(**key, state="queued", attempt=0, created_at=store.now())
+        row = JobRow(**key, facts=dict(facts), state="queued", attempt=0, created_at=store.now())
         session.add(row)
     elif row.state == "cancelled":
         row.state = "queued"
@@ -496,7 +518,6 @@ def _proposal(row: ProposalRow, candidate: CandidateRow) -> Proposal:
             "fingerprint": candidate.fingerprint,
             "name": candidate.name,
             "spec": candidate.spec,
-            "facts": candidate.facts,
             "parameters": row.parameters,
             "distributions": row.distributions,
             "report": row.report,

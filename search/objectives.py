@@ -1,6 +1,6 @@
 """What a search optimises: the accuracy it measures, and sizes that are known without training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from statistics import fmean
 from typing import Literal, get_args
 
@@ -16,21 +16,23 @@ def direction(objective: Objective) -> Direction:
     return "maximize" if objective == "accuracy" else "minimize"
 
 
-def values(objectives: Sequence[Objective], scores: Sequence[Score], facts: Mapping[str, float]) -> tuple[float, ...]:
+def values(objectives: Sequence[Objective], scores: Sequence[Score]) -> tuple[float, ...]:
     """One number per objective.
 
     Args:
         objectives: what is optimised.
-        scores: every result of the candidate; accuracy is the mean over tasks of the mean over seeds.
-        facts: the candidate's sizes.
+        scores: every result of the candidate. Accuracy is the mean over tasks of the mean over seeds, a size the
+            largest over tasks.
 
     Raises:
-        ValueError: there is no score, or a size is missing.
+        ValueError: there is no score.
     """
-    missing = [name for name in objectives if name != "accuracy" and name not in facts]
-    if missing or not scores:
-        raise ValueError(f"Objectives need scores and facts, got {len(scores)} scores and no {missing or 'gap'}.")
-    return tuple(accuracy(scores) if name == "accuracy" else float(facts[name]) for name in objectives)
+    if not scores:
+        raise ValueError("Objectives need at least one result.")
+    return tuple(
+        accuracy(scores) if name == "accuracy" else max(float(score.facts[name]) for score in scores)
+        for name in objectives
+    )
 
 
 def accuracy(scores: Sequence[Score]) -> float:

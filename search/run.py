@@ -140,7 +140,7 @@ def stop_study(name: str, *, store_url: str) -> Status:
 def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive | None, judge: Judge | None) -> Status:
     leases.release_all(store, "The owner of the store started anew.")
     ahead = QUEUED_PER_WORKER * hands.workers
-    search = Search(store, name, space, judge or judge_for(space.settings), ahead=ahead)
+    search = Search(store, name, space, judge or judge_for(space.settings.plan, space.settings.reject), ahead=ahead)
     token, progress = secrets.token_urlsafe(32), dict[int, JobProgress]()
     app = create_app(
         store,
@@ -149,23 +149,20 @@ def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive
         on_progress=lambda point: progress.update({point.job_id: point}),
     )
     search.step()
-    with (
-        _Serving(app) as url,
-        _executing(
-            hands.commands(url, study=name, spool=_beside(store, "spool")), token, _beside(store, "executor.log")
-        ) as executors,
-    ):
-        try:
-            while search.step():
+    with _Serving(app) as url:
+        commands = hands.commands(url, study=name, spool=_beside(store, "spool"))
+        with _executing(commands, token, _beside(store, "executor.log")) as executors:
+            try:
+                while search.step():
+                    for executor in executors:
+                        executor.watch()
+                    if on_live:
+                        on_live(Live(status(store, name, workers=hands.workers), dict(progress)))
+                    time.sleep(STEP_SECONDS)
                 for executor in executors:
-                    executor.watch()
-                if on_live:
-                    on_live(Live(status(store, name, workers=hands.workers), dict(progress)))
-                time.sleep(STEP_SECONDS)
-            for executor in executors:
-                executor.end(patience_seconds=GOODBYE_SECONDS)
-        except KeyboardInterrupt:
-            ledger.set_state(store, name, "stopped", reason="Interrupted.")
+                    executor.end(patience_seconds=GOODBYE_SECONDS)
+            except KeyboardInterrupt:
+                ledger.set_state(store, name, "stopped", reason="Interrupted.")
     final = status(store, name, workers=hands.workers)
     if on_live:
         on_live(Live(final, {}))

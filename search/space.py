@@ -19,11 +19,15 @@ start: [softmax_rope]                     # catalogue entries to measure first
 
 import json
 import os
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
+from checkers.rule import all_rules
+from checkers.settings import fits
 from designspace import catalogue, units
 from designspace.candidate import Candidate
 from designspace.document import Document, Node, parse, read
@@ -34,13 +38,16 @@ from designspace.spec import Spec
 from designspace.specfile import load_document
 from designspace.validation import validate
 from search.holes import Chooser, Range, fill
+from search.judge import SEVERITIES
 from search.ledger import Budget, Plan
 from search.objectives import Objective
+from workers.protocol import PROTOCOLS
 
 TASKS = "workers.tasks"
 SAMPLERS = "search.samplers"
 CANDIDATE_KEYS = frozenset({*Candidate.model_fields, "mixer"})
 MAX_FILLS = 2000  # of the first look, one per option
+TRIES = 32  # random fillings of the other holes before an option counts as wrong by itself
 
 
 class SamplerChoice(Spec):
@@ -108,7 +115,8 @@ class Space:
 
     def record(self) -> dict[str, Any]:
         """The space as plain data, which `from_record` reads back."""
-        return {"file": self.document.file, "data": self.document.data | {"name": self.name}}
+        data: dict[str, Any] = self.document.data | {"name": self.name}
+        return data
 
 
 def load_space(source: str | os.PathLike[str]) -> Space:
@@ -122,7 +130,7 @@ def load_space(source: str | os.PathLike[str]) -> Space:
 
 def from_record(record: dict[str, Any]) -> Space:
     """The space that `Space.record` wrote down."""
-    return space_of(parse(json.dumps(record["data"]), f"{record['file']}.json"))
+    return space_of(parse(json.dumps(record), "<stored space>"))
 
 
 def space_of(document: Document) -> Space:
@@ -155,54 +163,69 @@ def _refuse_unknown_names(document: Document, settings: Settings) -> None:
     ]
     places.append((("sampler", "name"), settings.sampler.name, SAMPLERS))
     for path, name, folder in places:
-        known = units.names(folder)
-        if name not in known:
-            close = nearest(name, known)
-            remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
-            raise document.error(f"{quoted(name)} is not known here; {remedy}", path)
+        _refuse_unless_in(document, path, name, units.names(folder))
+    _refuse_unless_in(document, ("protocol",), settings.protocol, sorted(PROTOCOLS))
+    rules = [text for rule in all_rules() for text in (rule.code, rule.name)]
+    for index, selector in enumerate(settings.reject):
+        if not any(fits(selector, rule) for rule in all_rules()):
+            _refuse_unless_in(document, ("reject", index), selector, [*SEVERITIES, *rules])
+
+
+def _refuse_unless_in(document: Document, path: KeyPath, name: str, known: Sequence[str]) -> None:
+    if name not in known:
+        close = nearest(name, known)
+        remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
+        raise document.error(f"{quoted(name)} is not known here; {remedy}", path)
 
 
 class _Trying:
-    """Fills holes as it was told, the others with their first option, and notes every option it met."""
+    """Fills holes as it was told, the others with their first option or by chance, and notes every option it met."""
 
-    def __init__(self, wanted: dict[str, str | float]) -> None:
+    def __init__(self, wanted: dict[str, str | float], rng: random.Random | None = None) -> None:
         self.wanted = wanted
+        self.rng = rng
         self.met: dict[str, tuple[str | float, ...]] = {}
 
     def label(self, name: str, labels: tuple[str, ...]) -> str:
-        self.met[name] = labels
-        return str(self.wanted.get(name, labels[0]))
+        return str(self._pick(name, labels))
 
     def number(self, name: str, bounds: Range) -> float:
-        self.met[name] = (bounds.low, bounds.high)
-        value = float(self.wanted.get(name, bounds.low))
+        value = float(self._pick(name, (bounds.low, bounds.high)))
         return int(value) if bounds.integer else value
+
+    def _pick(self, name: str, options: tuple[str | float, ...]) -> str | float:
+        self.met[name] = options
+        return self.wanted.get(name, self.rng.choice(options) if self.rng else options[0])
 
 
 def _try_every_option(space: Space) -> None:
-    """Build a candidate with each option of each hole once, the others at their first.
+    """Build a candidate with each option of each hole once.
 
-    An option that is wrong by itself is an error here; options that only do not go together are the search's business.
+    An option that fails with the first options of the other holes, and with TRIES random ones, is an error here.
+    Options that only do not go together are the search's business.
     """
     waiting: list[dict[str, str | float]] = [{}]
     seen: set[str] = set()
-    for fills in range(MAX_FILLS):
+    for _ in range(MAX_FILLS):
         if not waiting:
             return
         wanted = waiting.pop(0)
-        trying = _Trying(wanted)
-        try:
-            space.candidate(trying)
-        except SpecError as error:
-            if fills == 0 or _is_inside(error, list(wanted)[-1]):
-                raise
+        trying = _try(space, wanted)
         for name, options in trying.met.items():
             if name not in seen:
                 seen.add(name)
                 waiting += [wanted | {name: option} for option in options[1:]]
 
 
-def _is_inside(error: SpecError, hole_name: str) -> bool:
-    """The error stands at the hole or below it, so that the option is at fault."""
-    path = hole_name.split("<")[0]
-    return error.path is not None and error.path.startswith((path, f"blocks[0].{path}"))
+def _try(space: Space, wanted: dict[str, str | float]) -> _Trying:
+    rng = random.Random(0)
+    first: SpecError | None = None
+    for number in range(1 + TRIES):
+        trying = _Trying(wanted, rng if number else None)
+        try:
+            space.candidate(trying)
+        except SpecError as error:
+            first = first or error
+        else:
+            return trying
+    raise first or ValueError("TRIES must not be negative.")

@@ -78,7 +78,7 @@ def status(store: Store, name: str, *, workers: int = 1) -> Status:
 
 def _maximises(space: dict[str, Any]) -> bool:
     """The first objective is better when larger."""
-    objectives = space.get("data", {}).get("objectives") or ["accuracy"]
+    objectives = space.get("objectives") or ["accuracy"]
     return direction(objectives[0]) == "maximize"
 
 

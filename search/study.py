@@ -128,7 +128,7 @@ class Search:
         scores = ledger.scores(self.store, proposal.id)
         if len(scores) == len(plan.tasks) * len(plan.seeds):
             state: ProposalState = "replayed" if proposal.state == "replayed" else "done"
-            found = values(self.space.settings.objectives, scores, proposal.facts)
+            found = values(self.space.settings.objectives, scores)
             ledger.finish(self.store, proposal.id, state, found)
             outcome: Outcome = "measured"
         else:

@@ -96,7 +96,7 @@ class StudyRow(Base):
 
 
 class CandidateRow(Base):
-    """A design, whoever proposed it first, with the facts known without training."""
+    """A design, whoever proposed it first, with the newest counts of its findings."""
 
     __tablename__ = "candidate"
 
@@ -104,7 +104,6 @@ class CandidateRow(Base):
     fingerprint: Mapped[str] = mapped_column(String(FINGERPRINT_LENGTH), unique=True)
     name: Mapped[str] = mapped_column(String(NAME_LENGTH))
     spec: Mapped[dict[str, Any]]
-    facts: Mapped[dict[str, Any]]
     errors: Mapped[int]
     warnings: Mapped[int]
     infos: Mapped[int]
@@ -138,7 +137,10 @@ class ProposalRow(Base):
 
 
 class JobRow(Base):
-    """One training run to be made once; `steps` 0 means the protocol's own number."""
+    """One training run to be made once.
+
+    `steps` 0 means the protocol's own number. `facts` are the sizes of the model as this run trains it.
+    """
 
     __tablename__ = "job"
     __table_args__ = (
@@ -153,6 +155,7 @@ class JobRow(Base):
     steps: Mapped[int]
     seed: Mapped[int]
     rung: Mapped[int]
+    facts: Mapped[dict[str, Any]]
     state: Mapped[str] = mapped_column(String(STATE_LENGTH))
     attempt: Mapped[int]
     owner: Mapped[str | None] = mapped_column(String(NAME_LENGTH))
@@ -240,6 +243,7 @@ class SummaryRow(Base):
     mean: Mapped[float]
     m2: Mapped[float]
     diverged: Mapped[int]
+    facts: Mapped[dict[str, Any]]
     tokens: Mapped[int] = mapped_column(BigInteger)
     seconds: Mapped[float]
     updated_at: Mapped[datetime]

@@ -62,7 +62,7 @@ def _dpfp(x: Tensor, width: int) -> Tensor:
 def _taylor2(x: Tensor) -> Tensor:
     """Features whose product is 1 + z + z^2 / 2, each pair of channels once. Source: arXiv 2402.18668."""
     rows, columns = torch.triu_indices(x.shape[-1], x.shape[-1], device=x.device)
-    weight = torch.where(rows == columns, math.sqrt(0.5), 1.0).to(x.dtype)
+    weight = torch.where(rows == columns, x.new_tensor(math.sqrt(0.5)), x.new_tensor(1.0))
     return torch.cat((torch.ones_like(x[..., :1]), x, x[..., rows] * x[..., columns] * weight), dim=-1)
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from designspace.decay import Decay
 from designspace.mixer import MixerSpec
+from designspace.streams import decay_slots, parameter_shapes, raw_shapes, shares_step, stream_counts
 from workers import gates
-from workers.streams import decay_slots, parameter_shapes, raw_shapes, shares_step, stream_counts
 
 DT_RANGE = (1.0e-3, 1.0e-1)  # step size at initialisation where none is declared (Mamba, arXiv 2312.00752)
 SCALAR_RATES = (1.0, 16.0)  # A of a scalar decay exp(-A dt) where no range is declared (Mamba-2, arXiv 2405.21060)
@@ -36,7 +36,7 @@ def normal(shape: tuple[int, ...], *, seed: int, name: str) -> Tensor:
 
 
 def initial_parameters(spec: MixerSpec, *, seed: int) -> dict[str, Tensor]:
-    """The signal parameters at initialisation in float64, as in `workers.streams.parameter_shapes`."""
+    """The signal parameters at initialisation in float64, as in `designspace.streams.parameter_shapes`."""
     return {name: _initial(spec, name, shape, seed) for name, shape in parameter_shapes(spec).items()}
 
 

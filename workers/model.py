@@ -33,9 +33,9 @@ class Model(nn.Module):
     Parameters, one part a line (n = key width after the feature map, inner = num_heads * head_dim):
       embedding   vocab_size * model_dim; learned positions add target.seq_len * model_dim, sinusoidal none
       norm        one for the mixers of a layer and one for its channel mixer: rms model_dim, layer 2 model_dim, none 0
-      projection  model_dim * channels of every stream of `workers.streams.raw_shapes`, + model_dim * inner for a gate
+      projection  model_dim * channels of every stream of `designspace.streams.raw_shapes`, + model_dim * inner for a gate
       convolution width * channels of the streams it acts on
-      signal      `workers.streams.parameter_shapes`: decay bias and rate, gate bias, gains, D, bonus, sink, taps, ...
+      signal      `designspace.streams.parameter_shapes`: decay bias and rate, gate bias, gains, D, bonus, sink, taps, ...
       output norm head_rms head_dim, head_ln 2 head_dim, group_rms and full_rms inner
       output      inner * model_dim
       merge       `concat` of m parallel mixers: m * model_dim * model_dim; `sum` and `mean` none
@@ -114,9 +114,9 @@ class Layer(nn.Module):
     def _sub_layer(self, x: Tensor, around: nn.Module, inner: nn.Module, skip: float) -> Tensor:
         """Pre: lambda x + f(norm(x)); post: norm(lambda x + f(x)). The stream is kept in the residual dtype."""
         full = x.float()
-        if self.placement == "pre":
-            return (skip * full + inner(around(full))).to(self.residual_dtype)
-        return around(skip * full + inner(full)).to(self.residual_dtype)  # type: ignore[no-any-return]
+        kept = full if skip == 1.0 else skip * full
+        out: Tensor = kept + inner(around(full)) if self.placement == "pre" else around(kept + inner(full))
+        return out.to(self.residual_dtype)
 
 
 class MixerBranches(nn.Module):
@@ -146,8 +146,10 @@ class MixerBranches(nn.Module):
         outputs: list[Tensor] = [mixer(x) for mixer in self.mixers]
         if self.join is not None:
             return self.join(torch.cat(outputs, dim=-1))  # type: ignore[no-any-return]
-        total = torch.stack(outputs).sum(0)
-        return total / len(outputs) if self.merge == "mean" else total
+        if len(outputs) == 1:
+            return outputs[0]
+        together = torch.stack(outputs)
+        return together.mean(0) if self.merge == "mean" else together.sum(0)
 
 
 class ChannelMixing(nn.Module):
@@ -156,17 +158,16 @@ class ChannelMixing(nn.Module):
     def __init__(self, spec: ChannelMixer, model_dim: int, *, seed: int, name: str, gain: float) -> None:
         super().__init__()
         hidden = round(spec.ratio * model_dim)
-        self.kind = spec.kind
-        width = 2 * hidden if spec.kind == "swiglu" else hidden
-        self.inner = linear(model_dim, width, seed=seed, name=f"{name}.inner")
+        self.inner = linear(model_dim, hidden, seed=seed, name=f"{name}.inner")
+        self.gate = linear(model_dim, hidden, seed=seed, name=f"{name}.gate") if spec.kind == "swiglu" else None
         self.outer = linear(hidden, model_dim, seed=seed, name=f"{name}.outer", gain=gain)
 
     def forward(self, x: Float[Tensor, "batch seq_len model_dim"]) -> Float[Tensor, "batch seq_len model_dim"]:
         """The outputs, position by position."""
-        if self.kind == "mlp":
-            return self.outer(F.gelu(self.inner(x)))  # type: ignore[no-any-return]
-        gate, value = self.inner(x).chunk(2, dim=-1)
-        return self.outer(F.silu(gate) * value)  # type: ignore[no-any-return]
+        hidden: Tensor = self.inner(x)
+        hidden = F.gelu(hidden) if self.gate is None else F.silu(self.gate(x)) * hidden
+        out: Tensor = self.outer(hidden)
+        return out
 
 
 def sinusoids(seq_len: int, dim: int) -> Float[Tensor, "seq_len dim"]:

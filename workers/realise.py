@@ -2,7 +2,7 @@
 
 Token pre-activations (`raw`, [batch, seq_len * steps, streams, width]) come from projections in `workers.mixer` and
 from normal draws in `random_signals`; parameters from training or from `initial_parameters`. Maps: `workers.gates`
-and `workers.feature_maps`; names and shapes: `workers.streams`.
+and `workers.feature_maps`; names and shapes: `designspace.streams`.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ from torch import Tensor
 
 from designspace import decay as decays
 from designspace.mixer import MixerSpec
+from designspace.streams import raw_shapes as raw_shapes
+from designspace.streams import shares_step
 from workers import feature_maps, gates
 from workers.initial import initial_parameters as initial_parameters
 from workers.initial import normal, random_parameters, raw_std
 from workers.signals import Signals
-from workers.streams import raw_shapes as raw_shapes
-from workers.streams import shares_step
 
 Raw = Mapping[str, Tensor]
 DIRECTION_EPS = 1.0e-6  # added to |w|^2 of a free erase direction, as in the delta-rule layers

@@ -47,6 +47,34 @@ def coefficients(
     return alpha + torch.where(own, extra[..., None], 0.0)
 
 
+def summed_columns(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch steps num_heads p"]:
+    """What a form without coefficients sums over the sources: the values, and a column of ones where eta needs it."""
+    if not spec.normalization.sums_the_row:
+        return signals.v
+    return torch.cat([signals.v, torch.ones_like(signals.v[..., :1])], dim=-1)
+
+
+def outputs_of_sums(
+    spec: MixerSpec,
+    signals: Signals,
+    total: Float[Tensor, "batch seq_len num_heads p"],
+    *,
+    shift: Float[Tensor, "..."] | None = None,
+    target_len: int | None = None,
+) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
+    """y_i of the sums of phi(z_ij) exp(-shift_i) times the columns of `summed_columns`."""
+    shift = total.new_zeros(()) if shift is None else shift
+    divisor = eta(spec, signals, total[..., -1].transpose(1, 2), shift=shift, target_len=target_len)
+    result = total[..., : signals.v.shape[-1]] / divisor.transpose(1, 2)[..., None]
+    if spec.scaling.where == "after":
+        result = result * terms.base(spec, signals)[:, None]
+    extra = outside_diagonal(spec, signals)
+    if extra is None:
+        return result
+    last = slice(spec.erase.rank - 1, None, spec.erase.rank)
+    return result + extra.transpose(1, 2)[..., None] * signals.v[:, last]
+
+
 def eta(
     spec: MixerSpec,
     signals: Signals,

@@ -31,7 +31,7 @@ def pairing(spec: MixerSpec, signals: Signals) -> Pairing:
     if log_decay.shape[-1] > 1:
         return lambda left, right: _diagonal_lower(turn(left), turn(right), log_decay)
     decay = torch.exp(segment_sums(log_decay.squeeze(-1)))
-    return lambda left, right: (turn(left) @ turn(right).mT).tril() * decay
+    return lambda left, right: turn(left) @ turn(right).mT * decay
 
 
 def rotate(

@@ -146,7 +146,8 @@ def evolution_unseen(mixer: MixerSpec) -> MixerSpec:
         return mixer
     if mixer.scaling.gate not in READS_DECAY and mixer.features.map != "one_minus_decay" and _decays_alone(mixer):
         mixer = mixer.model_copy(update={"decay": Decay()})
-    if mixer.features.norm in COMMUTING_NORMS or mixer.features.norm_order == "before_rotation":
+    turned_norm = mixer.features.norm not in COMMUTING_NORMS and mixer.features.norm_order == "after_rotation"
+    if not turned_norm and mixer.decay.granularity != "diagonal":
         mixer = changed(mixer, "rotation", source="none")
     if mixer.scaling.gate != "tied_to_erase":
         mixer = changed(mixer, "erase", direction="none", per_channel=False)

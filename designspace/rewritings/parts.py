@@ -12,7 +12,6 @@ from designspace.normalization import Normalization
 from designspace.readout import Sigmoid
 from designspace.rewritings.change import changed, rounded
 from designspace.rotation import Rotation
-from designspace.scaling import Scaling
 from designspace.shear import Shear
 
 DT_INITIAL = (1.0e-3, 1.0e-1)  # step sizes at initialisation where none are declared (Mamba, arXiv 2312.00752)
@@ -150,10 +149,9 @@ def decay_map_name(mixer: MixerSpec) -> MixerSpec:
 def with_base(mixer: MixerSpec, base: float) -> MixerSpec:
     """The mixer with the constant `base`, under its name where it has one."""
     number, state_dim = rounded(base), mixer.heads.state_dim
-    for name in ("n^-1/2", "n^-1"):
-        if number == rounded(Scaling(base=name).factor(state_dim)):
-            return changed(mixer, "scaling", base=name)
-    return changed(mixer, "scaling", base=number)
+    if number == rounded(state_dim**-0.5):
+        return changed(mixer, "scaling", base="n^-1/2")
+    return changed(mixer, "scaling", base="n^-1" if number == rounded(1.0 / state_dim) else number)
 
 
 REWRITINGS = (

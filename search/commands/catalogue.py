@@ -21,7 +21,7 @@ class Format(StrEnum):
 
 def catalogue(
     name: Annotated[str | None, typer.Argument(help="An entry; without it, all entries are listed.")] = None,
-    format: Annotated[Format, typer.Option(help="How to print.")] = Format.TEXT,  # noqa: A002
+    output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TEXT,
 ) -> None:
     """List the published mixers, or show one as a spec.
 
@@ -30,9 +30,9 @@ def catalogue(
     Example: sextant catalogue gated_deltanet --format yaml
     """
     if name is None:
-        _list(format)
+        _list(output_format)
     else:
-        _show(name, format)
+        _show(name, output_format)
 
 
 def _list(chosen: Format) -> None:

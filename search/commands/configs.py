@@ -13,7 +13,7 @@ def import_config(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the spec here instead of printing it.")
     ] = None,
-    format: Annotated[screen.DataFormat, typer.Option(help="How to print.")] = screen.DataFormat.TEXT,  # noqa: A002
+    output_format: screen.Format = screen.DataFormat.TEXT,
 ) -> None:
     """Turn a Hugging Face config.json into a spec; every key is reported as read, derived or ignored.
 
@@ -28,7 +28,7 @@ def import_config(
     if output is not None:
         output.write_text(text, encoding="utf-8")
     account = found.model_dump(mode="json", exclude={"candidate"}, by_alias=True)
-    if format == screen.DataFormat.JSON:
+    if output_format == screen.DataFormat.JSON:
         screen.print_json({**account, "spec": found.candidate.model_dump(mode="json", by_alias=True)})
         return
     if output is None:

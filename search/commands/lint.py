@@ -29,10 +29,14 @@ def lint(
         list[str],
         typer.Argument(help="Spec files, folders of them, config.json files, catalogue:NAME, or - for standard input."),
     ],
-    format: Annotated[str, typer.Option(help="Output format: a file of checkers/formats, such as text or json.")] = "text",  # noqa: A002
+    output_format: Annotated[
+        str, typer.Option("--format", help="A file of checkers/formats: text, json, ...")
+    ] = "text",
     select: Annotated[str, typer.Option(help="Rules to run: codes, prefixes or names, separated by commas.")] = "ALL",
     ignore: Annotated[str, typer.Option(help="Rules to leave out, written like --select.")] = "",
-    fail_on: Annotated[Threshold, typer.Option(help="The least serious finding that gives exit code 1.")] = Threshold.ERROR,
+    fail_on: Annotated[
+        Threshold, typer.Option(help="The least serious finding that gives exit code 1.")
+    ] = Threshold.ERROR,
     seq_len: Annotated[int | None, typer.Option(help="Judge for this length instead of the spec's.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Judge for this number format instead of the spec's.")] = None,
     need: Annotated[list[str] | None, typer.Option(help="Judge for this need too (repeat for more).")] = None,
@@ -48,7 +52,7 @@ def lint(
     from checkers.check import check
     from designspace.specfile import load_with_places
 
-    render = _formatter(format)
+    render = _formatter(output_format)
     settings = _settings(select, ignore)
     reports = []
     for source in (file for spec in specs for file in _files(spec)):

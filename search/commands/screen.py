@@ -4,7 +4,7 @@ import json
 import sys
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,12 +22,17 @@ class DataFormat(StrEnum):
     JSON = "json"
 
 
+Format = Annotated[DataFormat, typer.Option("--format", help="How to print.")]
+
+
 def console(*, stderr: bool = False) -> "Console":
     """A rich console as wide as the terminal, or `PIPE_WIDTH` in a pipe."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
-    return Console(file=stream, width=None if stream.isatty() else PIPE_WIDTH, highlight=False)
+    return Console(
+        file=stream, width=None if stream.isatty() else PIPE_WIDTH, highlight=False, markup=False, emoji=False
+    )
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> "Table":

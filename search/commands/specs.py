@@ -1,4 +1,4 @@
-"""`sextant show`, `cost`, `diff`, `new` and `schema`: a spec as a person or an editor reads it."""
+"""`sextant diff`, `new` and `schema`: specs compared, begun and described."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from designspace.candidate import Candidate
 
 Spec = Annotated[str, typer.Argument(help="A spec file, a config.json, catalogue:NAME, or - for standard input.")]
-Format = Annotated[screen.DataFormat, typer.Option(help="How to print.")]
 Value = str | int | float | bool | None
 
 
@@ -26,7 +25,7 @@ class SchemaOf(StrEnum):
 def diff(
     first: Annotated[str, typer.Argument(metavar="A", help="A spec, as for lint.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another spec.")],
-    format: Format = screen.DataFormat.TEXT,  # noqa: A002
+    output_format: screen.Format = screen.DataFormat.TEXT,
 ) -> None:
     """Compare two specs field by field, and say whether they are the same mixer.
 
@@ -34,14 +33,13 @@ def diff(
     Example: sextant diff catalogue:deltanet catalogue:gated_deltanet
     """
     from designspace.canonical import fingerprint
-
     from designspace.specfile import load
 
     one, other = load(first), load(second)
     left, right = flat(one), flat(other)
     rows = [(path, left.get(path), right.get(path)) for path in {**left, **right} if left.get(path) != right.get(path)]
     same = fingerprint(one) == fingerprint(other)
-    if format == screen.DataFormat.JSON:
+    if output_format == screen.DataFormat.JSON:
         changes = [{"path": path, "a": a, "b": b} for path, a, b in rows]
         screen.print_json({"same_fingerprint": same, "differences": changes})
         return
@@ -105,10 +103,31 @@ def schema(
     """
     match of:
         case SchemaOf.SPEC:
-            from designspace.candidate import Candidate
-
-            screen.print_json(Candidate.model_json_schema())
+            screen.print_json(spec_schema())
         case SchemaOf.SPACE:
-            from search.space import Space
+            screen.print_json(space_schema())
 
-            screen.print_json(Space.model_json_schema())
+
+def spec_schema() -> dict[str, Any]:
+    """JSON Schema of a spec file: a candidate, or one mixer; a mixer may build on the catalogue."""
+    from designspace import catalogue
+    from designspace.candidate import Candidate
+
+    found = Candidate.model_json_schema()
+    mixer = found["$defs"]["MixerSpec"]
+    mixer["properties"] = {"use": {"enum": list(catalogue.names())}, **mixer["properties"]}
+    found["properties"]["mixer"] = {"$ref": "#/$defs/MixerSpec"}
+    found["required"] = []
+    found["anyOf"] = [{"required": ["blocks"]}, {"required": ["mixer"]}]
+    return found
+
+
+def space_schema() -> dict[str, Any]:
+    """JSON Schema of a space file: the settings of the search, and a spec in which every value may be a hole."""
+    from search.space import CANDIDATE_KEYS, Settings
+
+    found = Settings.model_json_schema()
+    hole = "As in a spec; any value may be {choice: [...]} or {range: [lo, hi], log: bool, int: bool}."
+    found["title"] = "Space"
+    found["properties"] |= {key: {"description": hole} for key in sorted(CANDIDATE_KEYS)}
+    return found

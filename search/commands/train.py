@@ -19,7 +19,7 @@ def train(
     protocol: Annotated[str, typer.Option(help="Sizes and schedule: tiny or mad.")] = "tiny",
     budget: Annotated[int | None, typer.Option("--budget", "--steps", min=1, help="Optimizer steps.")] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save result and learning curve here.")] = None,
-    format: Annotated[screen.DataFormat, typer.Option(help="How to print the result.")] = screen.DataFormat.TEXT,  # noqa: A002
+    output_format: screen.Format = screen.DataFormat.TEXT,
 ) -> None:
     """Train one candidate on one task and save its learning curve.
 
@@ -27,7 +27,6 @@ def train(
     Example: sextant train catalogue:gated_deltanet --task in_context_recall --budget 20 -o curve.json
     """
     from designspace.canonical import fingerprint
-
     from designspace.job import Job
     from designspace.specfile import load
 
@@ -42,13 +41,13 @@ def train(
         seed=seed,
         steps=budget,
     )
-    result = _run(job, show=format == screen.DataFormat.TEXT)
+    result = _run(job, show=output_format == screen.DataFormat.TEXT)
     saved = {"job": job.model_dump(mode="json"), "result": result.model_dump(mode="json")}
     if output is not None:
         import json
 
         output.write_text(json.dumps(saved, indent=2), encoding="utf-8")
-    if format == screen.DataFormat.JSON:
+    if output_format == screen.DataFormat.JSON:
         screen.print_json(saved)
     else:
         screen.console().print(_summary(result))

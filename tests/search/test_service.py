@@ -22,7 +22,7 @@ def finished(job: dict[str, object], accuracy: float = 0.5) -> dict[str, object]
     return {"job_id": job["id"], "attempt": job["attempt"], "status": "done", "metrics": {"accuracy": accuracy}}
 
 
-def test_a_worker_claims_beats_and_delivers(client: TestClient, store: Store) -> None:
+def test_a_worker_claims_beats_and_delivers(client: TestClient) -> None:
     claim = client.post("/v1/claims", json=CLAIM).json()
     jobs = [Job.model_validate(job) for job in claim["jobs"]]
     assert len(jobs) == 2

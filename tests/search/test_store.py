@@ -7,10 +7,11 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 from designspace.errors import SpecError
 from search.store import Store, migrate, open_store
-from search.tables import Base, StudyRow
+from search.tables import Base, UtcDateTime
 
 
 def test_migrated_schema_equals_the_metadata(store: Store) -> None:
@@ -41,16 +42,19 @@ def test_sqlite_runs_in_wal_mode_with_foreign_keys(store: Store) -> None:
     assert pragmas == {"journal_mode": "wal", "foreign_keys": 1}
 
 
-def test_a_naive_time_is_refused(store: Store) -> None:
-    with pytest.raises(Exception, match="needs a time zone"), store.write() as session:
-        session.add(StudyRow(name="x", state="running", space={}, created_at=datetime(2026, 1, 1)))
-        session.flush()
+def test_a_naive_time_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a time zone"):
+        UtcDateTime().process_bind_param(datetime(2026, 1, 1), SQLiteDialect())
 
 
 def test_a_failed_transaction_leaves_no_trace(store: Store) -> None:
-    with pytest.raises(RuntimeError), store.write() as session:
-        store.log(session, "x")
-        raise RuntimeError
+    def fail() -> None:
+        with store.write() as session:
+            store.log(session, "x")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
     with store.read() as session:
         assert session.scalar(text("SELECT count(*) FROM event")) == 0
 
@@ -63,6 +67,6 @@ def test_an_unusable_url_is_refused(url: str) -> None:
 
 def test_opening_a_missing_store_for_reading_names_it_and_makes_no_file(tmp_path: Path) -> None:
     path = tmp_path / "absent.db"
-    with pytest.raises(SpecError, match="absent.db"):
+    with pytest.raises(SpecError, match=r"absent\.db"):
         open_store(str(path), create=False)
     assert not path.exists()

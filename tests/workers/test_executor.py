@@ -13,6 +13,8 @@ from owner import Owner
 from workers import spool
 from workers.executor import EXIT_SERVER_GONE
 
+RAY = ("raylet", "gcs_server", "ray::")
+
 # Runs the executor as its own process with an evaluation that takes no training: job n sleeps, then scores n; job 13
 # kills its actor the first time.
 PROGRAM = """
@@ -43,7 +45,10 @@ def start(url: str, folder: Path, *, seconds: float = 0.05, patience: float = 5.
 
 
 def ray_processes() -> set[int]:
-    """Processes of Ray on this machine that are alive (a zombie waits for its parent only)."""
+    """Processes of Ray on this machine that are alive (a zombie waits for its parent only).
+
+    Its two agents are left out: after kill -9 of a driver they notice within a minute, and they hold no job.
+    """
     found = set()
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -53,7 +58,7 @@ def ray_processes() -> set[int]:
             )
         except OSError:
             continue
-        if state != "Z" and any(word in command for word in ("raylet", "gcs_server", "ray::")):
+        if state != "Z" and "Agent" not in command and any(word in command for word in RAY):
             found.add(int(folder.name))
     return found
 

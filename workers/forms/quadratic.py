@@ -4,9 +4,11 @@ The erase family goes by one triangular solve: with G_(i:j) the products of rota
     P_ij = q_i G_(i:j+1) b_j k_j,   Q_ij = q_i G_(i:j+1) u_j          (j <= i)
     M_tj = w_t G_(t:j+1) u_j,       N_tj = w_t G_(t:j+1) b_j k_j      (j < t; t-1 for t in the additive form)
     z = P - Q (I + M)^-1 N,
-and z = Q (I + M)^-1 diag(b) where u is the key. Source: catalogue.md section 2.6; arXiv 2406.06484.
+and z = Q (I + M)^-1 diag(b) where u is the key. Where y is linear in the scores the solve acts on the values: T^2 p
+instead of T^3. Source: catalogue.md section 2.6; arXiv 2406.06484.
 """
 
+from dataclasses import dataclass
 from typing import assert_never
 
 import torch
@@ -15,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from designspace.mixer import MixerSpec
+from designspace.readout import is_linear, polynomial_coefficients
 from workers import rows, terms
 from workers.form import Form
 from workers.signals import Signals
@@ -29,7 +32,9 @@ def invalid_reason(spec: MixerSpec) -> str | None:  # noqa: ARG001 - the signatu
 def apply(
     spec: MixerSpec, signals: Signals, *, target_len: int | None = None
 ) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
-    """y = alpha v in the dtype of the signals."""
+    """Outputs in the dtype of the signals."""
+    if _solves_for_values(spec):
+        return rows.outputs_of_sums(spec, signals, _summed_values(spec, signals), target_len=target_len)
     alpha = coefficients(spec, signals, target_len=target_len)
     return torch.einsum("bhts,bshd->bthd", alpha, signals.v)
 
@@ -63,7 +68,7 @@ def _linear_scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch nu
         case "shift":
             return _convolution(spec, signals)
         case "momentum":
-            return _heavy_ball(spec, signals)
+            return _solved(spec, signals, _heavy_ball(spec, signals))
         case "fenwick":
             return _evolved(spec, signals) * _level_weights(signals)
         case "none" | "delay1":
@@ -73,25 +78,75 @@ def _linear_scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch nu
 
 
 def _evolved(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
-    pair, key = pairing(spec, signals), signals.k.transpose(1, 2)
     if spec.erase.is_identity:
-        return _weighed(spec, signals, _read(spec, signals, pair, key))
+        read = _read(spec, signals, pairing(spec, signals), signals.k.transpose(1, 2))
+        return _weighed(spec, signals, read)
+    return _solved(spec, signals, _erase(spec, signals))
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """z = plain - read (I + feedback)^-1 written, or read (I + feedback)^-1 where what is written is what is erased.
+
+    Columns of `plain` and `written` still lack the weight of their source; only the part of
+    `feedback` below the diagonal counts.
+    """
+
+    read: Float[Tensor, "batch num_heads seq_len steps"]
+    feedback: Float[Tensor, "batch num_heads steps steps"]
+    plain: Float[Tensor, "batch num_heads seq_len steps"] | None = None
+    written: Float[Tensor, "batch num_heads steps steps"] | None = None
+
+
+def _erase(spec: MixerSpec, signals: Signals) -> _Loop:
+    pair, key = pairing(spec, signals), signals.k.transpose(1, 2)
     left, right = (x.transpose(1, 2) for x in terms.erase_vectors(spec, signals))
     seen = _before(pair) if spec.erase.compose == "additive" else pair
-    feedback = seen(right, left).tril(-1)
-    solved = _fed_back(_read(spec, signals, pair, left), feedback)
+    read, feedback = _read(spec, signals, pair, left), seen(right, left)
     if terms.writes_with_key(spec, signals):
-        return _weighed(spec, signals, solved)
-    written = _weighed(spec, signals, seen(right, key).tril(-1))
-    return _weighed(spec, signals, _read(spec, signals, pair, key)) - solved @ written
+        return _Loop(read, feedback)
+    return _Loop(read, feedback, plain=_read(spec, signals, pair, key), written=seen(right, key).tril(-1))
 
 
-def _fed_back(
-    read: Float[Tensor, "batch num_heads rows steps"], feedback: Float[Tensor, "batch num_heads steps steps"]
-) -> Float[Tensor, "batch num_heads rows steps"]:
-    """read (I + feedback)^-1, feedback strictly lower triangular."""
-    solved: Tensor = torch.linalg.solve_triangular(feedback, read, upper=False, left=False, unitriangular=True)
-    return solved
+def _heavy_ball(spec: MixerSpec, signals: Signals) -> _Loop:
+    """(Q K^T o C)(I + strict[diag(eta) (P K^T o C one row down)])^-1, C = L_a diag(beta) L_mu."""
+    query, key = terms.query(spec, signals).transpose(1, 2), signals.k.transpose(1, 2)
+    second = key if signals.second is None else signals.second.expand_as(signals.k).transpose(1, 2)
+    rate = terms.needed(signals.rate, "rate").transpose(1, 2)
+    gain = terms.gate(spec, signals).transpose(1, 2)
+    kept = segment_products(terms.needed(signals.momentum, "momentum").transpose(1, 2))
+    reach = _scalar_decay(spec, signals) @ (gain[..., None] * kept)
+    feedback = rate[..., None] * (second @ key.mT) * _down(reach)
+    return _Loop(query @ key.mT * reach, feedback)
+
+
+def _solved(spec: MixerSpec, signals: Signals, loop: _Loop) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """The scores of a loop, with the weights of the sources."""
+    fed_back: Tensor = torch.linalg.solve_triangular(
+        loop.feedback, loop.read, upper=False, left=False, unitriangular=True
+    )
+    if loop.plain is None or loop.written is None:
+        return _weighed(spec, signals, fed_back)
+    return _weighed(spec, signals, loop.plain) - fed_back @ _weighed(spec, signals, loop.written)
+
+
+def _solves_for_values(spec: MixerSpec) -> bool:
+    """y is linear in the scores of a loop that no mask, level or diagonal touches one by one."""
+    loops = spec.lift.kind == "momentum" or (spec.lift.kind == "none" and not spec.erase.is_identity)
+    support = spec.support
+    whole = support.mask == "causal" and support.read == "after" and support.window is None and support.chunk is None
+    return loops and whole and is_linear(spec.readout)
+
+
+def _summed_values(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch seq_len num_heads p"]:
+    """sum_j phi(z_ij) [v_j, 1], phi(z) = c z, by a solve for the values instead of the scores."""
+    loop = _heavy_ball(spec, signals) if spec.lift.kind == "momentum" else _erase(spec, signals)
+    value = rows.summed_columns(spec, signals).transpose(1, 2) * _weights(spec, signals)[..., None]
+    entered = value if loop.written is None else loop.written @ value
+    fed_back: Tensor = torch.linalg.solve_triangular(loop.feedback, entered, upper=False, unitriangular=True)
+    total = loop.read @ fed_back if loop.plain is None else loop.plain @ value - loop.read @ fed_back
+    slope = (polynomial_coefficients(spec.readout) or (0.0, 1.0))[1]
+    return (total * (slope * terms.score_base(spec, signals))[:, None, None]).transpose(1, 2)
 
 
 def _read(
@@ -119,29 +174,23 @@ def _down(x: Float[Tensor, "... steps columns"]) -> Float[Tensor, "... steps col
     return F.pad(x[..., :-1, :], (0, 0, 1, 0))
 
 
+def _weights(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads steps"]:
+    """How strongly each source enters, before the base."""
+    if spec.lift.kind == "momentum":
+        return terms.needed(signals.rate, "rate").transpose(1, 2)
+    return terms.gate(spec, signals).transpose(1, 2)
+
+
 def _weighed(
     spec: MixerSpec, signals: Signals, x: Float[Tensor, "batch num_heads rows steps"]
 ) -> Float[Tensor, "batch num_heads rows steps"]:
-    """Each column times the gate of its source; delay1 adds the tap of the next step below the diagonal."""
-    gate = terms.gate(spec, signals).transpose(1, 2)[:, :, None]
+    """Each column times the weight of its source; delay1 adds the tap of the next step below the diagonal."""
+    weight = _weights(spec, signals)[:, :, None]
     if spec.lift.kind != "delay1":
-        return x * gate
+        return x * weight
     next_tap = F.pad(terms.needed(signals.tap, "tap")[:, 1:].transpose(1, 2), (0, 1))[:, :, None]
     diagonal = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
-    return x * torch.where(diagonal, gate, gate + next_tap)
-
-
-def _heavy_ball(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
-    """(Q K^T o C)(I + strict[diag(eta) (P K^T o C one row down)])^-1 diag(eta), C = L_a diag(beta) L_mu."""
-    query, key = terms.query(spec, signals).transpose(1, 2), signals.k.transpose(1, 2)
-    second = key if signals.second is None else signals.second.expand_as(signals.k).transpose(1, 2)
-    rate = terms.needed(signals.rate, "rate").transpose(1, 2)
-    gain = terms.gate(spec, signals).transpose(1, 2)
-    kept = segment_products(terms.needed(signals.momentum, "momentum").transpose(1, 2))
-    reach = _scalar_decay(spec, signals) @ (gain[..., None] * kept)
-    feedback = rate[..., None] * (second @ key.mT * _down(reach)).tril(-1)
-    read = (query @ key.mT).tril() * reach
-    return _fed_back(read, feedback) * rate[:, :, None]
+    return x * torch.where(diagonal, weight, weight + next_tap)
 
 
 def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len seq_len"]:

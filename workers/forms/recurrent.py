@@ -77,36 +77,12 @@ def apply(
     reason = invalid_reason(spec)
     if reason is not None:
         raise ValueError(f"this mixer has no recurrent form: {reason}")
-    value = signals.v
-    if spec.normalization.sums_the_row:
-        value = torch.cat([value, torch.ones_like(value[..., :1])], dim=-1)
+    value = rows.summed_columns(spec, signals)
     if spec.score_is_additive:
         total, shift = _running_sums(spec, signals, value)
-    else:
-        total, shift = _polynomial_sums(spec, signals, value), signals.v.new_zeros(())
-    return _normalised(spec, signals, total, shift=shift, target_len=target_len)
-
-
-def _normalised(
-    spec: MixerSpec,
-    signals: Signals,
-    total: Float[Tensor, "batch seq_len num_heads p"],
-    *,
-    shift: Float[Tensor, "..."],
-    target_len: int | None,
-) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
-    """y_i: the summed values over eta_i, plus the diagonal terms outside both."""
-    head_dim = signals.v.shape[-1]
-    row_sum = total[..., -1].transpose(1, 2)
-    eta = rows.eta(spec, signals, row_sum, shift=shift, target_len=target_len)
-    result = total[..., :head_dim] / eta.transpose(1, 2)[..., None]
-    if spec.scaling.where == "after":
-        result = result * terms.base(spec, signals)[:, None]
-    extra = rows.outside_diagonal(spec, signals)
-    if extra is None:
-        return result
-    rank = spec.erase.rank
-    return result + extra.transpose(1, 2)[..., None] * signals.v[:, rank - 1 :: rank]
+        return rows.outputs_of_sums(spec, signals, total, shift=shift, target_len=target_len)
+    total = _polynomial_sums(spec, signals, value)
+    return rows.outputs_of_sums(spec, signals, total, target_len=target_len)
 
 
 def _polynomial_sums(

@@ -1,5 +1,7 @@
 """What a mixer asks of tokens and parameters: names and shapes of all that `workers.realise` turns into signals.
 
+The cost formulas read them too.
+
 Sharing (`heads.kv_groups` = G streams): with `shared: kv` the streams of k, v, decay, rotation, erase, gate and lift
 are G and those of q, shear, levels and log_eta one per head; with `shared: qk` those of q, k and the free erase
 direction are G and all others one per head.
@@ -141,6 +143,11 @@ def _score_raws(spec: MixerSpec) -> dict[str, RawShape]:
     if spec.normalization.kind == "learned":
         found["log_eta"] = RawShape(heads, 1)
     return found
+
+
+def convolved(spec: MixerSpec) -> tuple[str, ...]:
+    """Names of the pre-activations that pass the short convolution."""
+    return tuple(name for name in raw_shapes(spec) if name in spec.io.short_conv.on)
 
 
 def parameter_shapes(spec: MixerSpec) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,162 @@
+"""Predicted output gain G(L) of a mixer whose rows nothing divides. Source: theory, P6.1.
+
+G(L) = rms(z_jj) sqrt(min(L, 1 / (1 - a^2))) where E[z_ij v_j] = 0, and with min(L, 1 / (1 - a)) on the means where both
+are non-zero; the factor a of the evolution and the gate b are tied as declared, over the initial range.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import assert_never
+
+from checkers import scores
+from checkers.quadrature import Moments, moments
+from designspace import readout as readouts
+from designspace.mixer import MixerSpec
+from designspace.readout import Identity, Readout, Sigmoid
+from designspace.spec import Range
+
+INDEX_ENERGY = math.pi**2 / 6  # sum of 1 / j^2
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One setting of a head: the factor a of its evolution and the moments of its gate."""
+
+    factor: float
+    gate: Moments
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Output rms over value rms: the range at initialisation, and what the declared ranges allow."""
+
+    lowest: float
+    highest: float
+    supremum: float
+
+
+def output_gain(mixer: MixerSpec, seq_len: int) -> Gain | None:
+    """G(seq_len) without any normalization; None where a source of it is not declared."""
+    product = scores.product_moments(mixer)
+    initial = tuple(initial_steps(mixer))
+    if product is None or not initial or mixer.lift.kind in ("momentum", "fenwick", "shift"):
+        return None
+    gains = [gain_of_step(mixer, product, step, seq_len) for step in initial]
+    supremum = max((gain_of_step(mixer, product, step, seq_len) for step in supreme_steps(mixer)), default=math.inf)
+    return Gain(min(gains), max(gains), max(supremum, *gains))
+
+
+def gain_of_step(mixer: MixerSpec, product: Moments, step: Step, seq_len: int) -> float:
+    """Output rms over value rms for one setting of the heads."""
+    after = mixer.scaling.where == "after"
+    base = mixer.scaling.factor(mixer.key_dim)
+    score = product.times_independent(step.gate).times(1.0 if after else base)
+    written = _readout_moments(mixer.readout, score, seq_len).times(base if after else 1.0)
+    degree = readouts.homogeneous_degree(mixer.readout)
+    factor = 1.0 if degree is None else step.factor**degree  # a readout with phi(0) != 0 never forgets
+    keys = _visible(mixer, seq_len)
+    energy = INDEX_ENERGY if mixer.scaling.gate == "index" else _terms(_kept_energy(mixer, factor), keys)
+    drift = written.mean * _value_mean(mixer) * _terms(factor, keys)
+    return math.hypot(written.rms * math.sqrt(energy), drift) / mixer.normalization.factor
+
+
+def _terms(kept: float, keys: int) -> float:
+    """min(keys, 1 / (1 - kept)): how many equal terms a geometric sum is worth."""
+    return min(keys, 1.0 / (1.0 - kept)) if kept < 1.0 else keys
+
+
+def initial_steps(mixer: MixerSpec) -> Iterable[Step]:
+    """Corners of the initial range; none where the decay declares none."""
+    initial = mixer.decay.initial_range
+    if initial is None:
+        return []
+    if mixer.scaling.gate == "dt" and mixer.decay.granularity != "none":
+        return _step_size_corners(initial, mixer.scaling.initial or scores.DEFAULT_DT)
+    return [Step(factor, gate) for factor in initial if (gate := _gate_at(mixer, factor)) is not None]
+
+
+def supreme_steps(mixer: MixerSpec) -> Iterable[Step]:
+    """The longest memory the declared range allows; none where the gate has no upper bound."""
+    if mixer.scaling.gate in ("dt", "exp", "exp_key") and mixer.scaling.cap is None:
+        return []
+    factor = mixer.decay.hull[1]
+    largest = _largest_gate(mixer, factor)
+    return [Step(factor, Moments(largest, largest**2))]
+
+
+def _step_size_corners(decay: Range, step_size: Range) -> list[Step]:
+    """a = exp(-rate dt), b = dt: the rates follow from the corners of `decay`, then every rate meets every dt."""
+    slow = -math.log(decay[1]) / step_size[0] if step_size[0] > 0 and 0 < decay[1] < 1 else 0.0
+    fast = -math.log(decay[0]) / step_size[1] if decay[0] > 0 else math.inf
+    return [
+        Step(math.exp(-rate * size), Moments(size, size * size))
+        for rate in (slow, max(fast, slow))
+        for size in step_size
+    ]
+
+
+def _gate_at(mixer: MixerSpec, factor: float) -> Moments | None:
+    """The gate of a head whose decay is `factor`."""
+    match mixer.scaling.gate:
+        case "complement":
+            return Moments(1.0 - factor, (1.0 - factor) ** 2)
+        case "sqrt_1_minus_a2":
+            root = scores.sqrt_complement(factor)
+            return Moments(root, root**2)
+        case "sigmoid" if mixer.decay.map in ("complement", "one_minus_bk2") and mixer.decay.granularity != "none":
+            written = (1.0 - factor) / (mixer.features.k_std**2 if mixer.decay.map == "one_minus_bk2" else 1.0)
+            return Moments(written, written**2)
+        case _:
+            return scores.gate_moments(mixer)
+
+
+def _largest_gate(mixer: MixerSpec, factor: float) -> float:
+    gate = mixer.scaling.gate
+    match gate:
+        case "none" | "index" | "sigmoid":
+            return 1.0
+        case "two_sigmoid":
+            return 2.0
+        case "exp" | "exp_key" | "dt":
+            return math.exp(mixer.scaling.cap) if mixer.scaling.cap is not None else math.inf
+        case "complement":
+            return 1.0 - factor
+        case "sqrt_1_minus_a2":
+            return scores.sqrt_complement(factor)
+        case "tied_to_erase":
+            return mixer.erase.gain[1]
+        case _:
+            assert_never(gate)
+
+
+def _kept_energy(mixer: MixerSpec, factor: float) -> float:
+    """Share of the state's energy that one step keeps: a^2, less what an erase takes from a random direction."""
+    if mixer.erase.is_identity:
+        return factor**2
+    gain = 0.5 * sum(mixer.erase.gain) * min(mixer.key_norm_bound or 1.0, 1.0)
+    return factor**2 * (1.0 - gain * (2.0 - gain) / mixer.key_dim)
+
+
+def _visible(mixer: MixerSpec, seq_len: int) -> int:
+    return min(size for size in (seq_len, mixer.support.window, mixer.support.chunk) if size is not None)
+
+
+def _value_mean(mixer: MixerSpec) -> float:
+    """Mean of a value over its rms: not zero only behind an activation that is not odd."""
+    if mixer.io.value_activation != "silu":
+        return 0.0
+    value = scores.entry("silu", 1.0, 1)
+    return value.mean / value.rms
+
+
+def _readout_moments(readout: Readout, score: Moments, seq_len: int) -> Moments:
+    """Moments of phi(z) for a normal z with these moments."""
+    match readout:
+        case Identity() if not readout.is_capped:
+            return score
+        case Sigmoid(offset="-log_length"):
+            offset = -math.log(seq_len)
+        case _:
+            offset = 0.0
+    return moments(lambda x: readouts.value(readout, score.mean + score.std * x + offset))

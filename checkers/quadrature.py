@@ -1,0 +1,96 @@
+"""Expectations and probabilities under a standard normal, by the trapezoidal rule; no numpy, so lint starts fast."""
+
+import math
+from collections.abc import Callable
+from itertools import pairwise
+from typing import NamedTuple
+
+STEPS_PER_UNIT = 16  # the rule is exact to rounding for smooth functions, to 1e-3 at a kink on a node
+REACH = 10  # standard deviations; lets E exp(4 x), whose peak is at x = 4, come out to 1e-9
+BISECTIONS = 40
+
+
+class Moments(NamedTuple):
+    """E x and E x^2."""
+
+    mean: float
+    square: float
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean square."""
+        return math.sqrt(max(self.square, 0.0))
+
+    @property
+    def std(self) -> float:
+        """Standard deviation."""
+        return math.sqrt(max(self.square - self.mean**2, 0.0))
+
+    def times(self, factor: float) -> "Moments":
+        """Moments of `factor` x."""
+        return Moments(factor * self.mean, factor**2 * self.square)
+
+    def times_independent(self, other: "Moments") -> "Moments":
+        """Moments of a product of independent variables."""
+        return Moments(self.mean * other.mean, self.square * other.square)
+
+
+def _rule() -> tuple[tuple[float, float], ...]:
+    """(node, weight) pairs for a standard normal."""
+    nodes = [index / STEPS_PER_UNIT for index in range(-REACH * STEPS_PER_UNIT, REACH * STEPS_PER_UNIT + 1)]
+    scale = 1.0 / (STEPS_PER_UNIT * math.sqrt(2.0 * math.pi))
+    return tuple((x, scale * math.exp(-0.5 * x * x)) for x in nodes)
+
+
+RULE = _rule()
+
+
+def expectation(function: Callable[[float], float]) -> float:
+    """E function(x) for x ~ N(0, 1)."""
+    return math.fsum(weight * function(x) for x, weight in RULE)
+
+
+def moments(function: Callable[[float], float]) -> Moments:
+    """E f(x) and E f(x)^2 for x ~ N(0, 1)."""
+    values = [(weight, function(x)) for x, weight in RULE]
+    return Moments(math.fsum(w * f for w, f in values), math.fsum(w * f * f for w, f in values))
+
+
+def normal_probability(low: float, high: float) -> float:
+    """P(low < x < high) for x ~ N(0, 1)."""
+    return 0.5 * (math.erf(high / math.sqrt(2.0)) - math.erf(low / math.sqrt(2.0)))
+
+
+def probability_below(function: Callable[[float], float], level: float) -> float:
+    """P(|function(x)| <= level) for x ~ N(0, 1): each cell of the grid is split where |function| crosses the level."""
+    points = [(x, function(x)) for x, _ in RULE]
+    return math.fsum(_share(function, level, left, right) for left, right in pairwise(points))
+
+
+Point = tuple[float, float]  # x, function(x)
+
+
+def _share(function: Callable[[float], float], level: float, left: Point, right: Point) -> float:
+    """P(|function(x)| <= level and x in the cell), for at most one crossing in each half of the cell."""
+    inside_left, inside_right = abs(left[1]) <= level, abs(right[1]) <= level
+    if inside_left and inside_right:
+        return normal_probability(left[0], right[0])
+    if not inside_left and not inside_right:
+        negative = left[1] < 0
+        if negative == (right[1] < 0):
+            return 0.0
+        zero = _crossing(lambda x: (function(x) < 0) == negative, left[0], right[0])
+        return _share(function, level, left, (zero, 0.0)) + _share(function, level, (zero, 0.0), right)
+    edge = _crossing(lambda x: (abs(function(x)) <= level) == inside_left, left[0], right[0])
+    return normal_probability(left[0], edge) if inside_left else normal_probability(edge, right[0])
+
+
+def _crossing(holds: Callable[[float], bool], left: float, right: float) -> float:
+    """The point of [left, right] where `holds`, true at the left end, turns false."""
+    for _ in range(BISECTIONS):
+        middle = 0.5 * (left + right)
+        if holds(middle):
+            left = middle
+        else:
+            right = middle
+    return 0.5 * (left + right)

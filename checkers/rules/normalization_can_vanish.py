@@ -1,0 +1,191 @@
+"""CD603 normalization-can-vanish: eta_i can be zero or change sign, or nothing keeps it from zero."""
+
+from checkers import scores
+from checkers.finding import Edit, Fix, quantity
+from checkers.rule import Outcome, Rule, Site, per_mixer
+from checkers.severity import Kind
+from designspace import readout as readouts
+from designspace.mixer import MixerSpec
+from designspace.readout import Readout
+
+TYPICAL_EPS = 1e-6
+
+
+def judge(site: Site) -> Outcome:
+    """P6.3: the sign and the lower bound of eta_i."""
+    mixer, kind = site.mixer, site.mixer.normalization.kind
+    match kind:
+        case "none":
+            return Outcome("inapplicable", site.at("normalization"), "eta is a constant")
+        case "learned":
+            return Outcome("pass", site.at("normalization"), "eta = exp(n_i) is positive")
+        case "length":
+            return _length(site)
+        case "max_abs_sum_1":
+            return Outcome("pass", site.at("normalization"), "eta = max(|sum|, 1) is at least 1")
+        case "sum" | "sum_with_sink":
+            lowest = _lowest_term(mixer)
+            if lowest is None:
+                return _signed(site)
+            if kind == "sum_with_sink":
+                return Outcome("pass", site.at("normalization"), "the sink keeps eta above exp(sink) > 0")
+            return _positive_sum(site, lowest)
+
+
+def _length(site: Site) -> Outcome:
+    empty = site.mixer.support.mask == "strict" and site.mixer.normalization.length_kind == "visible"
+    return _empty_row(site) if empty else Outcome("pass", site.at("normalization"), "eta is a count of at least 1")
+
+
+def _empty_row(site: Site) -> Outcome:
+    return Outcome(
+        "fail",
+        site.at("support.mask"),
+        "the strict mask leaves the first query no key: its row is 0 / 0.",
+        kind=Kind.ETA_VANISHES,
+    )
+
+
+def _lowest_term(mixer: MixerSpec) -> float | None:
+    """Infimum of phi over the reachable scores: positive, 0, or None where terms can be negative."""
+    readout = scores.effective_readout(mixer)
+    coefficients = readouts.polynomial_coefficients(readout)
+    if scores.scores_are_nonnegative(mixer) and coefficients is not None and min(coefficients) >= 0:
+        return coefficients[0]
+    lowest, _ = readouts.infimum(readout)
+    return None if lowest < 0 else lowest
+
+
+def _signed(site: Site) -> Outcome:
+    mixer = site.mixer
+    cause = (
+        "queries and keys have signs"
+        if not mixer.features.is_nonnegative
+        else "the evolution turns keys, so scores get signs"
+    )
+    return Outcome(
+        "fail",
+        site.at("normalization.kind"),
+        f"eta is a row sum of terms that can be negative ({cause}, and phi passes their sign on): it can cross zero,"
+        " where the output blows up and flips its sign.",
+        kind=Kind.ETA_VANISHES,
+        evidence={"eps": quantity(mixer.normalization.eps)},
+    )
+
+
+def _positive_sum(site: Site, lowest: float) -> Outcome:
+    mixer = site.mixer
+    eps = mixer.normalization.eps
+    if mixer.support.mask == "strict" and eps == 0.0:
+        return _empty_row(site)
+    if eps == 0.0 and _row_can_be_zero(mixer.readout):
+        return Outcome(
+            "fail",
+            site.at("normalization.eps"),
+            "phi is exactly 0 on a half-line and eps = 0: a whole row can be 0 / 0, the first one for half of all inputs.",
+            kind=Kind.ETA_VANISHES,
+            evidence={"eps": quantity(eps)},
+            fix=_add_eps(site),
+        )
+    if lowest > 0.0 or _is_stabilised(mixer):
+        return _rows_sum_to_one(site)
+    if eps == 0.0:
+        return Outcome(
+            "fail",
+            site.at("normalization.eps"),
+            f"eta is positive but not bounded away from 0 ({_why_small(mixer)}), and eps = 0: the sum can round to 0.",
+            kind=Kind.ETA_UNBOUNDED,
+            evidence={"eps": quantity(eps)},
+            fix=_add_eps(site),
+        )
+    return Outcome(
+        "pass",
+        site.at("normalization.eps"),
+        f"only eps = {eps:g} keeps eta from 0 ({_why_small(mixer)}): gradients of 1 / eta reach {1 / eps:.0e}.",
+        kind=Kind.NOTE,
+        evidence={"eps": quantity(eps)},
+        sources=("arXiv 2210.10340",),
+    )
+
+
+def _row_can_be_zero(readout: Readout) -> bool:
+    lowest, attained = readouts.infimum(readout)
+    return lowest == 0.0 and attained and readouts.zero_set(readout) is readouts.ZeroSet.HALF_LINE
+
+
+def _is_stabilised(mixer: MixerSpec) -> bool:
+    """Subtracting the maximum makes the largest term of the row exp(0) = 1."""
+    exponential = mixer.readout.kind == "exponential" or mixer.scaling.gate in ("exp", "exp_key")
+    return exponential and mixer.execution.stabiliser in ("row_max", "running_max")
+
+
+def _why_small(mixer: MixerSpec) -> str:
+    if mixer.readout.kind == "identity":
+        return "positive features can be nearly orthogonal"
+    return f"the {mixer.readout.kind} readout tends to 0"
+
+
+def _rows_sum_to_one(site: Site) -> Outcome:
+    """A row sum that is positive: does dividing by it make the row sum to 1?"""
+    mixer = site.mixer
+    after = mixer.scaling.factor(mixer.key_dim) if mixer.scaling.where == "after" else 1.0
+    total = after / mixer.normalization.factor
+    if abs(total - 1.0) < 1e-9:
+        return Outcome("pass", site.at("normalization"), "eta is positive and bounded away from 0")
+    field = "scaling.where" if after != 1.0 else "normalization.factor"
+    return Outcome(
+        "pass",
+        site.at(field),
+        f"eta does not normalise: every row sums to {total:.3g}, not to 1.",
+        kind=Kind.NOTE,
+        evidence={"row_sum": quantity(total)},
+    )
+
+
+def _add_eps(site: Site) -> Fix:
+    edit = Edit(action="set", path=site.at("normalization.eps"), value=TYPICAL_EPS)
+    return Fix(applicability="unsafe", edits=(edit,))
+
+
+rule = Rule(
+    code="CD603",
+    name="normalization-can-vanish",
+    group="proof",
+    precision="very-high",
+    what="eta_i is a row sum that can be zero or change sign (error), or is positive without a lower bound and eps = 0"
+    " (warning).",
+    why="Dividing by a sum that crosses zero makes outputs of any size and either sign; identity features at n = 64 give"
+    " a negative eta for half of the queries. Half-precision sums of tiny positive terms round to 0 and give NaN.",
+    exceptions=(
+        "The exponential with its maximum subtracted: the largest term is 1.",
+        "max(|sum|, 1), exp(n_i), a count, and a sink in the denominator are bounded away from 0.",
+        "1 + z changes sign, 1 + z + z^2 / 2 does not; with positive features neither does.",
+        "A small eps suffices; what it leaves (large gradients) is a remark.",
+    ),
+    fix="Use features or a readout without a sign, set `normalization.eps`, or replace eta by an output norm.",
+    references=("arXiv 2006.16236", "arXiv 2210.10340", "arXiv 2510.09389, principle 6"),
+    passes=(
+        {"mixer": {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}},
+        {"mixer": {"features": {"map": "elu+1"}, "normalization": {"kind": "sum", "eps": 1e-6}}},
+        {"mixer": {"readout": {"kind": "polynomial", "coefficients": [1.0, 1.0, 0.5]}, "normalization": {"kind": "sum"}}},
+        "catalogue:mlstm_exp",
+    ),
+    fails=(
+        {"mixer": {"readout": {"kind": "identity"}, "normalization": {"kind": "sum"}}},
+        {"mixer": {"readout": {"kind": "polynomial", "coefficients": [1.0, 1.0]}, "normalization": {"kind": "sum"}}},
+        {"mixer": {"readout": {"kind": "relu"}, "normalization": {"kind": "sum"}}},
+        {"mixer": {"readout": {"kind": "sigmoid"}, "normalization": {"kind": "sum"}}},
+    ),
+    fields_read=(
+        "normalization",
+        "readout",
+        "features.map",
+        "features.norm",
+        "rotation",
+        "erase",
+        "support.mask",
+        "scaling.where",
+        "execution.stabiliser",
+    ),
+    check=per_mixer(judge),
+)

@@ -1,0 +1,173 @@
+"""The canonical form of a candidate and its fingerprint: two specs of one function have one name.
+
+The fingerprint is the SHA-256 of the canonical JSON. It covers the function only: not the name, the target, suppressed
+findings, nor execution (form, stabiliser, every number format, the placement of eps).
+"""
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar, overload
+
+from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm, Parallel, Skip
+from designspace.execution import Execution
+from designspace.mixer import MixerSpec
+from designspace.rewritings import amplitude, degenerate, equivalences, parts
+from designspace.rewritings.change import changed, rounded
+from designspace.rotation import Rotation
+from designspace.spec import Spec
+from designspace.suppression import Lint
+from designspace.target import Target
+
+FINGERPRINT_DIGITS = 12  # hexadecimal
+MAX_PASSES = 32  # a chain of rewritings is a few passes long
+REWRITINGS: tuple[Callable[[MixerSpec], MixerSpec], ...] = (
+    *parts.REWRITINGS,
+    *degenerate.REWRITINGS,
+    *amplitude.REWRITINGS,
+    *equivalences.REWRITINGS,
+)
+SpecType = TypeVar("SpecType", bound=Spec)
+
+
+@overload
+def canonical(spec: MixerSpec) -> MixerSpec: ...
+@overload
+def canonical(spec: Candidate) -> Candidate: ...
+def canonical(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
+    """The same function in normal form, numbers to 12 significant digits; canonical forms stay as they are.
+
+    What stands outside the function (name, target, lint, execution) is kept where it is.
+    """
+    match _rounded(spec):
+        case MixerSpec() as mixer:
+            return _mixer(mixer)
+        case candidate:
+            return candidate.model_copy(update={"blocks": _stack(tuple(map(_block, candidate.blocks)))})
+
+
+def canonical_json(spec: MixerSpec | Candidate) -> str:
+    """The canonical form of the function as JSON: every key written out and sorted, none that is not function."""
+    return _json(canonical(function(spec)))
+
+
+def fingerprint(candidate: Candidate) -> str:
+    """The identity of a candidate: 12 hexadecimal digits."""
+    return _digest(canonical_json(candidate))
+
+
+def mixer_fingerprint(mixer: MixerSpec) -> str:
+    """The identity of a mixer on its own: 12 hexadecimal digits."""
+    return _digest(canonical_json(mixer))
+
+
+def function(spec: SpecType) -> SpecType:
+    """The spec with everything at its default that a fingerprint does not cover."""
+    match spec:
+        case MixerSpec():
+            mixer = changed(spec, "rotation", phase_dtype=Rotation().phase_dtype)
+            mixer = changed(changed(mixer, "normalization", eps_inside=None), "features", eps_kind="sum")
+            return mixer.model_copy(update={"execution": Execution(), "lint": Lint()})
+        case Parallel():
+            return spec.model_copy(update={"parallel": tuple(map(function, spec.parallel))})
+        case Block():
+            inner = None if spec.mixer is None else function(spec.mixer)
+            return spec.model_copy(update={"mixer": inner, "lint": Lint()})
+        case Candidate():
+            model = spec.model.model_copy(update={"residual_dtype": ModelSpec().residual_dtype})
+            outside = {"name": "unnamed", "target": Target(), "lint": Lint()}
+            return spec.model_copy(update={"model": model, "blocks": tuple(map(function, spec.blocks)), **outside})
+        case _:
+            return spec
+
+
+def _json(form: Spec) -> str:
+    return json.dumps(_plain(form), sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]
+
+
+def _mixer(mixer: MixerSpec) -> MixerSpec:
+    """Every rewriting, again and again until none applies."""
+    for _ in range(MAX_PASSES):
+        before = mixer
+        for rewriting in REWRITINGS:
+            mixer = rewriting(mixer)
+        if mixer is before:
+            return mixer
+    raise RuntimeError(f"the rewritings of a mixer did not end after {MAX_PASSES} passes; report the spec {mixer}.")
+
+
+def _block(block: Block) -> Block:
+    """A block with canonical mixers; what a missing part would have used takes its default."""
+    update: dict[str, Any] = {}
+    match block.mixer:
+        case None:
+            update["skip"] = Skip()  # the path around a mixer that is not there
+        case Parallel():
+            update["mixer"] = _parallel(block.mixer)
+        case mixer:
+            update["mixer"] = _mixer(mixer)
+    if block.channel_mixer.kind == "none":
+        update["channel_mixer"] = ChannelMixer(kind="none")
+        if block.mixer is None:
+            update["norm"] = Norm()
+    if block.norm.kind == "none":
+        update["norm"] = Norm(kind="none")
+    return block.model_copy(update=update)
+
+
+def _parallel(parallel: Parallel) -> Parallel:
+    """Branches in a fixed order where they are added up; `concat` keeps theirs."""
+    branches = tuple(_mixer(mixer) for mixer in parallel.parallel)
+    if parallel.merge != "concat":
+        branches = tuple(sorted(branches, key=_json))
+    return parallel.model_copy(update={"parallel": branches})
+
+
+def _stack(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+    """Without blocks that do nothing; equal neighbours are one block with the sum of their repeats."""
+    merged: list[Block] = []
+    for block in [block for block in blocks if not _is_empty(block)] or [blocks[0].model_copy(update={"repeat": 1})]:
+        last = merged[-1] if merged else None
+        if last is not None and last.model_copy(update={"repeat": block.repeat}) == block:
+            merged[-1] = last.model_copy(update={"repeat": last.repeat + block.repeat})
+        else:
+            merged.append(block)
+    return tuple(merged)
+
+
+def _is_empty(block: Block) -> bool:
+    return block.mixer is None and block.channel_mixer.kind == "none"
+
+
+def _rounded(value: Any) -> Any:
+    """The value, or the spec with every number in it, to 12 significant digits; the same object if nothing changes."""
+    match value:
+        case float():
+            return rounded(value)
+        case tuple():
+            return tuple(map(_rounded, value))
+        case Spec():
+            update = {name: new for name, old in value if (new := _rounded(old)) is not old and new != old}
+            return value.model_copy(update=update) if update else value
+        case _:
+            return value
+
+
+OUTSIDE = {"execution", "lint", "name", "target", "phase_dtype", "eps_inside", "eps_kind", "residual_dtype"}
+
+
+def _plain(value: Any) -> Any:
+    """Dictionaries and lists of a spec without the keys that are not function."""
+    match value:
+        case Spec():
+            return _plain(value.model_dump(by_alias=True))
+        case dict():
+            return {key: _plain(item) for key, item in value.items() if key not in OUTSIDE}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case _:
+            return value

@@ -1,0 +1,39 @@
+"""RWKV-5 Eagle: matrix states with a learned diagonal decay.
+
+Source     Peng, Goldstein, Anthony, Albalak, Alcaide, Biderman, Cheah, Ferdinan, 2024, arXiv 2404.05892, eq. 8
+Tuple      phi = id; A_t = diag(exp(-exp(w))), read before, diagonal u; b_j = 1; eta_i = 1, then layer norm per head
+State      n p per head
+Reference  fla.ops.rwkv6.recurrent_naive.naive_recurrent_rwkv6 with constant w
+Known for  the step from the vector states of RWKV-4 to matrix states; its decay does not see the token
+Sizes      RWKV-5 World 1.5B (24 layers, width 2048); w starts at -6 + 5 (h / (C - 1))^(0.7 + 1.3 l / (L - 1))
+Left out   the token shift mixes one input for all streams (a convolution of each stands for it)
+"""
+
+from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm
+from designspace.decay import Decay
+from designspace.entry import Entry
+from designspace.heads import Heads
+from designspace.io import InputOutput, ShortConv
+from designspace.mixer import MixerSpec
+from designspace.scaling import Scaling
+from designspace.support import Support
+
+mixer = MixerSpec(
+    decay=Decay(granularity="diagonal", source="learned", map="exp_exp", initial=(0.769, 0.9973)),
+    scaling=Scaling(base=1.0),
+    support=Support(read="before", diagonal="bonus"),
+    heads=Heads(num_heads=32, state_dim=64, head_dim=64),
+    io=InputOutput(
+        short_conv=ShortConv(width=2, on=("q", "k", "v")), output_norm="head_ln", norm_eps=64e-5, gate="silu"
+    ),
+)
+entry = Entry.described(
+    __doc__,
+    Candidate(
+        name="rwkv5",
+        model=ModelSpec(model_dim=2048, vocab_size=65536),
+        blocks=(
+            Block(repeat=24, mixer=mixer, norm=Norm(kind="layer"), channel_mixer=ChannelMixer(kind="mlp", ratio=3.5)),
+        ),
+    ),
+)

@@ -1,0 +1,117 @@
+"""`sextant demo`: lint, search, leaderboard and one principle measured, on this machine; and `sextant doctor`."""
+
+import os
+import sys
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from search.commands import results, screen, study
+
+if TYPE_CHECKING:
+    from search.run import Hands
+
+OUTPUT = Path("demo-output")
+STORE = "demo.sqlite"
+WORKERS = 2
+SPECS = ("qwen3-next-80b.config.json", "sound.yaml", "unsound.yaml")
+PACKAGES = ("torch", "ray", "optuna", "pydantic", "sqlalchemy", "networkx", "fastapi")
+
+
+def demo(
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder of the demo's store; an older one is replaced.")
+    ] = OUTPUT,
+    workers: Annotated[int, typer.Option(min=1, help="Candidates trained at the same time.")] = WORKERS,
+) -> None:
+    """Lint a real model and two specs, search for some minutes, show the leaderboard, and measure one principle.
+
+    \b
+    Example: sextant demo
+    """
+    from search.run import Hands
+
+    started = time.monotonic()
+    store = _fresh_store(output)
+    folder = Path(str(files("search.demo")))
+
+    _heading("1. Lint: a model from the hub, a sound spec, and one with two mistakes")
+    _lint([folder / name for name in SPECS])
+
+    _heading("2. Search: Optuna proposes, the rules reject, Ray actors train")
+    _search(folder / "space.yaml", "demo", store, Hands(workers=workers))
+    _heading("3. Leaderboard: mean over tasks and seeds, with the 95 % interval")
+    results.leaderboard(store=store)
+
+    _heading("4. Principle 3, measured: attention without position against attention with a rotation, on copying")
+    _search(folder / "contrast.yaml", "contrast", store, Hands(workers=workers))
+    results.compare("catalogue:softmax_rope", "catalogue:softmax_nope", task="selective_copying", store=store)
+    minutes, seconds = divmod(round(time.monotonic() - started), 60)
+    typer.echo(f"\nDone in {minutes} min {seconds} s. Everything measured lies in {store}; try\n")
+    typer.echo(f"    sextant leaderboard --store {store} --task selective_copying")
+
+
+def doctor(store: study.Store = study.DEFAULT_STORE) -> None:
+    """Show what a search would run on: versions, processors, accelerators, and the store.
+
+    \b
+    Example: sextant doctor
+    """
+    from importlib.metadata import version
+
+    import torch
+
+    devices = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    rows = [("python", sys.version.split()[0]), *((name, version(name)) for name in PACKAGES)]
+    rows += [
+        ("processors", str(os.cpu_count())),
+        ("accelerators", ", ".join(devices) or "none: training runs on processors"),
+        ("store", _store_state(store)),
+    ]
+    screen.console().print(screen.table(["", "found"], rows))
+
+
+def _lint(specs: list[Path]) -> None:
+    from checkers.check import check
+    from designspace.specfile import load_with_places
+    from search.commands.lint import formatter
+
+    loaded = [load_with_places(spec) for spec in specs]
+    typer.echo(formatter("text")([check(one.candidate, document=one.document) for one in loaded]), nl=False)
+
+
+def _search(space: Path, name: str, store: str, hands: "Hands") -> None:
+    from search.run import run_study
+    from search.space import load_space
+
+    with study.Display() as display:
+        final = run_study(load_space(space), name=name, store_url=store, hands=hands, on_live=display.show)
+    typer.echo(study.headline(final))
+    for one in final.rejected:
+        typer.echo(f"  rejected before training: {one.name} ({', '.join(one.codes)})")
+
+
+def _fresh_store(folder: Path) -> str:
+    """Path of the demo's store in `folder`, without what an earlier demo left there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for old in folder.glob(f"{STORE}*"):
+        old.unlink()
+    return str(folder / STORE)
+
+
+def _store_state(url: str) -> str:
+    from designspace.errors import SpecError
+    from search.store import open_store
+
+    try:
+        open_store(url, create=False).close()
+    except SpecError as error:
+        return str(error)
+    return f"{url}: ready"
+
+
+def _heading(text: str) -> None:
+    typer.echo(f"\n{text}\n{'-' * len(text)}")

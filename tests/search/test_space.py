@@ -1,0 +1,157 @@
+"""Space files: holes at any depth, conditional holes, names that stay, and errors that say where."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from fabricate import SPACE, space
+
+from designspace.errors import SpecError
+from search.holes import Range
+from search.space import from_record, load_space
+
+
+class Picking:
+    """Fills holes from a dictionary, others with their first option or lower bound, and notes their names."""
+
+    def __init__(self, wanted: dict[str, Any] | None = None) -> None:
+        self.wanted = wanted or {}
+        self.names: list[str] = []
+
+    def label(self, name: str, labels: tuple[str, ...]) -> str:
+        self.names.append(name)
+        return str(self.wanted.get(name, labels[0]))
+
+    def number(self, name: str, bounds: Range) -> float:
+        self.names.append(name)
+        value = self.wanted.get(name, bounds.low)
+        return int(value) if bounds.integer else float(value)
+
+
+def write(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "space.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_holes_are_filled_as_chosen() -> None:
+    picking = Picking({"blocks[0].mixer.readout": "relu", "blocks[0].mixer.heads.state_dim": 20})
+    mixer = space().candidate(picking).blocks[0].mixers[0]
+    assert (mixer.readout.kind, mixer.heads.state_dim, mixer.normalization.kind) == ("relu", 20, "sum")
+    assert picking.names == [
+        "blocks[0].mixer.readout",
+        "blocks[0].mixer.normalization.kind",
+        "blocks[0].mixer.scaling.base",
+        "blocks[0].mixer.heads.state_dim",
+    ]
+
+
+def test_a_nested_hole_exists_only_where_its_item_is_taken() -> None:
+    nested = """
+tasks: [parity]
+mixer:
+  decay:
+    choice:
+      - {granularity: none}
+      - {granularity: scalar, source: input, map: exp_softplus, initial: [{range: [0.5, 0.9]}, 0.99]}
+"""
+    found = space(nested)
+    without, with_decay = Picking(), Picking({"mixer.decay": "scalar"})
+    found.candidate(without)
+    decay = found.candidate(with_decay).blocks[0].mixers[0].decay
+    assert without.names == ["mixer.decay"]
+    assert with_decay.names == ["mixer.decay", "mixer.decay<scalar>.initial[0]"]
+    assert decay.initial == (0.5, 0.99)
+
+
+def test_the_range_of_a_decay_is_a_field_not_a_hole() -> None:
+    found = space("tasks: [parity]\nmixer: {decay: {granularity: scalar, source: input, range: [0.0, 0.5]}}")
+    picking = Picking()
+    assert found.candidate(picking).blocks[0].mixers[0].decay.range == (0.0, 0.5)
+    assert picking.names == []
+
+
+def test_catalogue_entries_may_be_items_with_overrides() -> None:
+    found = space("tasks: [parity]\nmixer: {choice: [{use: softmax_nope}, {use: linear, readout: {kind: relu}}]}")
+    mixer = found.candidate(Picking({"mixer": "linear"})).blocks[0].mixers[0]
+    assert mixer.readout.kind == "relu"
+
+
+def test_defaults_and_the_plan() -> None:
+    found = space()
+    assert found.settings.objectives == ("accuracy",)
+    assert (found.settings.sampler.name, found.settings.protocol, found.settings.reject) == ("tpe", "tiny", ("error",))
+    assert found.settings.plan.seeds == (0, 1)
+    assert space(seeds=[3, 5]).settings.plan.seeds == (3, 5)
+
+
+def test_a_stored_space_reads_back_the_same() -> None:
+    found = space()
+    again = from_record(found.record())
+    assert again.name == "demo"
+    assert again.settings == found.settings
+    assert again.candidate(Picking()) == found.candidate(Picking())
+
+
+def test_yaml_and_json_are_the_same_space(tmp_path: Path) -> None:
+    loaded = load_space(write(tmp_path, SPACE))
+    assert loaded.record() == space().record()
+
+
+GOOD = """tasks: [parity]
+name: demo
+mixer:
+  scaling: {base: 1}
+  heads: {num_heads: 4, state_dim: 8}
+seeds: 2
+"""
+BAD = [
+    ("tasks: [parity]", "tasks: [paritty]", "did you mean `parity`", 1),
+    ("base: 1", "base: {choice: []}", "at least one item", 4),
+    ("base: 1", "base: {choice: [1, 1]}", "`1` twice", 4),
+    ("base: 1", "base: {choice: [1, 2], log: true}", "stands alone", 4),
+    ("base: 1", "base: {choice: [1, wrong]}", "wrong", 4),
+    ("state_dim: 8", "state_dim: {range: [32, 8]}", "must rise", 5),
+    ("state_dim: 8", "state_dim: {range: [0, 8], log: true}", "above 0", 5),
+    ("state_dim: 8", "state_dim: {range: [1.5, 8], int: true}", "whole bounds", 5),
+    ("state_dim: 8", "state_dim: {range: 8}", "two numbers", 5),
+    ("state_dim: 8", "state_dim: {range: [4, 8], int: 1}", "true or false", 5),
+    ("seeds: 2", "seeds: 0", "seeds", 6),
+    ("seeds: 2", "seedss: 2", "did you mean `seeds`", 6),
+    ("seeds: 2", "objectives: [speed]", "accuracy", 6),
+    ("seeds: 2", "sampler: {name: tpee}", "did you mean `tpe`", 6),
+    ("seeds: 2", "start: [softmax_nop]", "did you mean `softmax_nope`", 6),
+    ("seeds: 2", "budget: {trials: -1}", "trials", 6),
+    ("seeds: 2", "protocol: huge", "choose from mad, tiny", 6),
+    ("seeds: 2", "reject: [CD999]", "CD999", 6),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "words", "line"), BAD)
+def test_a_mistake_is_named_with_its_line(tmp_path: Path, old: str, new: str, words: str, line: int) -> None:
+    assert old in GOOD
+    path = write(tmp_path, GOOD.replace(old, new))
+    with pytest.raises(SpecError) as caught:
+        load_space(path)
+    assert words in caught.value.message
+    assert (caught.value.line, str(caught.value).startswith(f"{caught.value.file}:{line}:")) == (line, True)
+
+
+def test_options_that_only_do_not_go_together_are_left_to_the_search() -> None:
+    text = """
+tasks: [parity]
+model: {model_dim: 64}
+mixer: {heads: {num_heads: {choice: [4, 8]}, kv_groups: {choice: [4, 8]}}}
+"""
+    found = space(text)
+    with pytest.raises(SpecError):
+        found.candidate(Picking({"mixer.heads.num_heads": "4", "mixer.heads.kv_groups": "8"}))
+
+
+def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:
+    import search.space as module
+
+    text = str(module.__doc__).split("```yaml\n")[1].split("```")[0]
+    assert yaml.safe_load(text)["name"] == "demo"
+    assert load_space(write(tmp_path, text)).settings.budget.trials == 12
