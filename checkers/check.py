@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from functools import cache
-from importlib.metadata import version
+from typing import TYPE_CHECKING
 
 from checkers import suppress
 from checkers.finding import Answer, Finding, Place, Report, Subject, Summary, Verdict
@@ -11,8 +11,11 @@ from checkers.settings import Settings
 from checkers.severity import severity
 from designspace.candidate import Candidate
 from designspace.canonical import fingerprint
-from designspace.document import Document, split_path
+from designspace.events import split_path
 from designspace.measurement import Measurement
+
+if TYPE_CHECKING:
+    from designspace.document import Document  # only its `span` is used, and a search has no document
 
 DISTRIBUTION = "sextant-search"
 RANK = ("fail", "unknown", "pass", "inapplicable")  # of a rule's answers, the first found decides
@@ -22,7 +25,7 @@ def check(
     candidate: Candidate,
     settings: Settings | None = None,
     *,
-    document: Document | None = None,
+    document: "Document | None" = None,
     measurements: Iterable[Measurement] = (),
 ) -> Report:
     """The report on `candidate`.
@@ -66,6 +69,8 @@ def _default_settings() -> Settings:
 
 @cache
 def _tool_version() -> str:
+    from importlib.metadata import version  # 20 ms to import
+
     return version(DISTRIBUTION)
 
 
@@ -74,7 +79,7 @@ def _findings(
     judged: dict[str, tuple[Outcome, ...]],
     context: Context,
     settings: Settings,
-    document: Document | None,
+    document: "Document | None",
 ) -> list[Finding]:
     return [
         _finding(rule, outcome, context, settings, document)
@@ -85,7 +90,7 @@ def _findings(
 
 
 def _finding(
-    rule: Rule, outcome: Outcome, context: Context, settings: Settings, document: Document | None
+    rule: Rule, outcome: Outcome, context: Context, settings: Settings, document: "Document | None"
 ) -> Finding:
     if outcome.kind is None:
         raise ValueError(f"{rule.code}: an outcome without a `kind` is no finding.")
@@ -106,11 +111,9 @@ def _finding(
     )
 
 
-def _place(document: Document, path: str) -> Place:
+def _place(document: "Document", path: str) -> Place:
     span = document.span(path)
-    return Place(
-        file=span.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column
-    )
+    return Place(file=span.file, line=span.line, column=span.column, end_line=span.end_line, end_column=span.end_column)
 
 
 def _verdict(rule: Rule, outcomes: tuple[Outcome, ...]) -> Verdict:

@@ -7,7 +7,6 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from designspace.target import Target
 
-SCHEMA = "sextant.report/1"
 SIGNIFICANT_DIGITS = 6
 
 Severity = Literal["error", "warning", "info"]
@@ -103,7 +102,7 @@ class Summary(Record):
 class Report(Record):
     """Everything the checker says about one candidate, in a fixed order."""
 
-    schema_: Literal["sextant.report/1"] = Field(default=SCHEMA, alias="schema")
+    schema_: Literal["sextant.report/1"] = Field(default="sextant.report/1", alias="schema")
     tool_version: str
     candidate: Subject
     target: Target

@@ -7,7 +7,6 @@ are non-zero; the factor a of the evolution and the gate b are tied as declared,
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import assert_never
 
 from checkers import scores
 from checkers.quadrature import Moments, moments
@@ -57,7 +56,7 @@ def gain_of_step(mixer: MixerSpec, product: Moments, step: Step, seq_len: int) -
     factor = 1.0 if degree is None else step.factor**degree  # a readout with phi(0) != 0 never forgets
     keys = _visible(mixer, seq_len)
     energy = INDEX_ENERGY if mixer.scaling.gate == "index" else _terms(_kept_energy(mixer, factor), keys)
-    drift = written.mean * _value_mean(mixer) * _terms(factor, keys)
+    drift = written.mean * _value_mean(mixer) * _terms(_kept_mean(mixer, factor, product), keys)
     return math.hypot(written.rms * math.sqrt(energy), drift) / mixer.normalization.factor
 
 
@@ -77,12 +76,10 @@ def initial_steps(mixer: MixerSpec) -> Iterable[Step]:
 
 
 def supreme_steps(mixer: MixerSpec) -> Iterable[Step]:
-    """The longest memory the declared range allows; none where the gate has no upper bound."""
+    """The ends of the declared range; none where the gate has no upper bound."""
     if mixer.scaling.gate in ("dt", "exp", "exp_key") and mixer.scaling.cap is None:
         return []
-    factor = mixer.decay.hull[1]
-    largest = _largest_gate(mixer, factor)
-    return [Step(factor, Moments(largest, largest**2))]
+    return [Step(factor, _largest_gate(mixer, factor)) for factor in mixer.decay.hull]
 
 
 def _step_size_corners(decay: Range, step_size: Range) -> list[Step]:
@@ -97,37 +94,38 @@ def _step_size_corners(decay: Range, step_size: Range) -> list[Step]:
 
 
 def _gate_at(mixer: MixerSpec, factor: float) -> Moments | None:
-    """The gate of a head whose decay is `factor`."""
+    """The gate of a head whose decay is `factor`, at initialisation."""
+    tied = _tied_gate(mixer, factor)
+    return scores.gate_moments(mixer) if tied is None else Moments(tied, tied**2)
+
+
+def _largest_gate(mixer: MixerSpec, factor: float) -> Moments:
+    """The largest gate of a head whose decay is `factor`."""
+    tied = _tied_gate(mixer, factor)
+    largest = tied if tied is not None else _free_gate_bound(mixer)
+    return Moments(largest, largest**2)
+
+
+def _tied_gate(mixer: MixerSpec, factor: float) -> float | None:
+    """The gate where it is a function of the decay (or the decay of the gate)."""
+    gate, decay = mixer.scaling.gate, mixer.decay
+    if gate == "complement" or (gate == "sigmoid" and not decay.is_identity and decay.map == "complement"):
+        return 1.0 - factor
+    if gate == "sigmoid" and not decay.is_identity and decay.map == "one_minus_bk2":
+        return (1.0 - factor) / mixer.features.k_std**2
+    return scores.sqrt_complement(factor) if gate == "sqrt_1_minus_a2" else None
+
+
+def _free_gate_bound(mixer: MixerSpec) -> float:
     match mixer.scaling.gate:
-        case "complement":
-            return Moments(1.0 - factor, (1.0 - factor) ** 2)
-        case "sqrt_1_minus_a2":
-            root = scores.sqrt_complement(factor)
-            return Moments(root, root**2)
-        case "sigmoid" if mixer.decay.map in ("complement", "one_minus_bk2") and mixer.decay.granularity != "none":
-            written = (1.0 - factor) / (mixer.features.k_std**2 if mixer.decay.map == "one_minus_bk2" else 1.0)
-            return Moments(written, written**2)
-        case _:
-            return scores.gate_moments(mixer)
-
-
-def _largest_gate(mixer: MixerSpec, factor: float) -> float:
-    gate = mixer.scaling.gate
-    match gate:
-        case "none" | "index" | "sigmoid":
-            return 1.0
         case "two_sigmoid":
             return 2.0
-        case "exp" | "exp_key" | "dt":
-            return math.exp(mixer.scaling.cap) if mixer.scaling.cap is not None else math.inf
-        case "complement":
-            return 1.0 - factor
-        case "sqrt_1_minus_a2":
-            return scores.sqrt_complement(factor)
         case "tied_to_erase":
             return mixer.erase.gain[1]
-        case _:
-            assert_never(gate)
+        case "exp" | "exp_key" | "dt":
+            return math.inf if mixer.scaling.cap is None else math.exp(mixer.scaling.cap)
+        case "none" | "index" | "sigmoid" | "complement" | "sqrt_1_minus_a2":
+            return 1.0
 
 
 def _kept_energy(mixer: MixerSpec, factor: float) -> float:
@@ -136,6 +134,15 @@ def _kept_energy(mixer: MixerSpec, factor: float) -> float:
         return factor**2
     gain = 0.5 * sum(mixer.erase.gain) * min(mixer.key_norm_bound or 1.0, 1.0)
     return factor**2 * (1.0 - gain * (2.0 - gain) / mixer.key_dim)
+
+
+def _kept_mean(mixer: MixerSpec, factor: float, product: Moments) -> float:
+    """Share of the state along the mean key that one step keeps; an erase takes what keys have in common."""
+    if mixer.erase.is_identity:
+        return factor
+    bound = mixer.key_norm_bound or 1.0
+    overlap = min(max(abs(product.mean) / bound, 1.0 / mixer.key_dim), 1.0)
+    return factor * (1.0 - min(0.5 * sum(mixer.erase.gain), 1.0) * overlap)
 
 
 def _visible(mixer: MixerSpec, seq_len: int) -> int:

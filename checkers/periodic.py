@@ -1,7 +1,7 @@
 """A bounded search for periodic inputs under which a product of admissible transitions grows. Source: theory, P6.2.
 
-Each step may be a contraction by its spectral radius and the product still grow: with two keys in a plane and a gain per
-channel, I - k1 (g1 * k1)^T and I - k2 (g2 * k2)^T reach the radius 1.25 over two steps.
+Each step may be a contraction by its spectral radius and the product still grow: with two keys in a plane and a gain
+per channel, I - k1 (g1 * k1)^T and I - k2 (g2 * k2)^T reach the radius 1.25 over two steps.
 """
 
 import cmath
@@ -21,7 +21,7 @@ def growth_per_period(mixer: MixerSpec) -> float:
     """Largest spectral radius found over the products of at most two admissible steps."""
     if mixer.lift.kind == "momentum":
         return _momentum(mixer.erase.gain[1], mixer.decay.hull[1])
-    length = min(mixer.key_norm_bound or 1.0, 1.0) if mixer.erase.direction != "free" else 1.0
+    length = 1.0 if mixer.erase.direction == "free" else mixer.key_norm_bound or 1.0
     additive = mixer.erase.compose == "additive"
     return _mirrored_pairs(mixer.erase.gain, math.sqrt(length), mixer.decay.hull[1], additive)
 
@@ -39,7 +39,7 @@ def _mirrored_pairs(gain: Range, length: float, kept: float, additive: bool) -> 
 
 
 def _step(x: float, y: float, gain: Range, kept: float, additive: bool) -> Matrix:
-    """(I - k (g * k)^T) a for the product form, a I - (g * k) k^T for the additive one, in the plane of two channels."""
+    """(I - k (g * k)^T) a for the product form, a I - (g * k) k^T for the additive, in two channels."""
     if additive:
         return (kept - gain[0] * x * x, -gain[0] * x * y, -gain[1] * x * y, kept - gain[1] * y * y)
     return (

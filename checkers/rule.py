@@ -133,7 +133,7 @@ class Rule:
         group: proof, suspect, numerics, advice, or nursery (off unless selected).
         what, why, fix: prose; `exceptions` are the known false alarms that it must not raise.
         passes, fails: spec mappings or `catalogue:NAME`, resolved by `resolved`; the conformance test runs them.
-        fields_read: paths in the spec, relative to the mixer where they do not start with `model`, `target` or `blocks`.
+        fields_read: paths in the spec, relative to the mixer unless they start with `model`, `target` or `blocks`.
         check: the logic.
         stage: `report` rules run last and may read which suppressions were used.
     """

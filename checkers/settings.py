@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from checkers.finding import Severity
 from checkers.rule import Rule, all_rules
@@ -23,7 +23,7 @@ class Settings(Spec):
 
     select: tuple[str, ...] = (ALL,)
     ignore: tuple[str, ...] = ()
-    severity: dict[str, Severity] = {}
+    severity: dict[str, Severity] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -1,4 +1,4 @@
-"""The one table of severities: how serious each kind of fail is, by target and provenance. Source: theory, section 4."""
+"""The one table of severities: how serious a kind of fail is, by target and provenance. Source: theory, section 4."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

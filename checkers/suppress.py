@@ -1,4 +1,4 @@
-"""Suppressions: `lint: {ignore: [{rule, reason}]}` at the spec, a block or a mixer silences findings there and below."""
+"""Suppressions: `lint: {ignore: [{rule, reason}]}` at the spec, a block or a mixer silences what lies there."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,11 @@ class Located:
     def covers(self, finding: Finding) -> bool:
         """The finding is of the named rule and stands in the scope."""
         named = self.suppression.rule in (finding.code, finding.name)
-        inside = not self.scope or finding.path == self.scope or finding.path.startswith((f"{self.scope}.", f"{self.scope}["))
+        inside = (
+            not self.scope
+            or finding.path == self.scope
+            or finding.path.startswith((f"{self.scope}.", f"{self.scope}["))
+        )
         return named and inside
 
 

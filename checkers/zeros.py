@@ -57,7 +57,7 @@ def _fraction(readout: Readout, spread: float) -> float:
 
 
 def gates(mixer: MixerSpec) -> tuple[str, ...]:
-    """What can switch a key off by the token: a gate with infimum 0, an evolution that reaches 0, a gate on the value."""
+    """What can switch a key off by the token: a gate with infimum 0, an evolution that reaches 0, a value gate."""
     found = []
     if mixer.scaling.reads_input and _gate_reaches_zero(mixer):
         found.append(f"scaling gate {mixer.scaling.gate}")

@@ -19,7 +19,7 @@ PACKAGE = "designspace.catalogue"
 REQUIRED = ("Source", "Tuple", "State", "Reference", "Known for", "Sizes")
 OPTIONAL = ("Left out",)
 _HEADING = re.compile(rf"^({'|'.join((*REQUIRED, *OPTIONAL))}) {{2,}}(?=\S)", re.MULTILINE)
-_SOURCE = re.compile(r"(?P<authors>.+), (?P<year>\d{4}), arXiv (?P<arxiv>\d{4}\.\d{4,5})(?:[,;] (?P<place>.+))?")
+_SOURCE = re.compile(r"(?P<authors>.+), (?P<year>\d{4}), arXiv (?P<arxiv>\d{4}\.\d{4,5})")
 
 
 class Entry(Spec):
@@ -27,7 +27,7 @@ class Entry(Spec):
 
     Attributes:
         title: what it is, in one line.
-        authors, year, arxiv, place: the source; `place` is the equation or section, empty where the whole paper.
+        authors, year, arxiv: the source.
         equation: the tuple (phi, A_t, b_j, eta_i) in one line.
         state: what is kept per head while decoding (n key width, p value width, T length).
         reference: a public implementation that the tuple was compared with.
@@ -41,7 +41,6 @@ class Entry(Spec):
     authors: str
     year: int
     arxiv: str
-    place: str
     equation: str
     state: str
     reference: str
@@ -80,7 +79,7 @@ class Entry(Spec):
         source = _SOURCE.fullmatch(fields["Source"])
         if source is None:
             raise ValueError(
-                f"catalogue entry {candidate.name}: `Source` must be `authors, year, arXiv number[, place]`,"
+                f"catalogue entry {candidate.name}: `Source` must be `authors, year, arXiv number`,"
                 f" got {quoted(fields['Source'])}."
             )
         return cls(
@@ -88,7 +87,6 @@ class Entry(Spec):
             authors=source["authors"],
             year=int(source["year"]),
             arxiv=source["arxiv"],
-            place=source["place"] or "",
             equation=fields["Tuple"],
             state=fields["State"],
             reference=fields["Reference"],

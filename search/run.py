@@ -163,6 +163,7 @@ def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive
                     executor.end(patience_seconds=GOODBYE_SECONDS)
             except KeyboardInterrupt:
                 ledger.set_state(store, name, "stopped", reason="Interrupted.")
+    leases.release_all(store, "The owner of the store ended, and its workers with it.")
     final = status(store, name, workers=hands.workers)
     if on_live:
         on_live(Live(final, {}))

@@ -92,7 +92,7 @@ class Adviser:
         """
         if outcome == "measured" and values is None:
             raise ValueError("A measured point needs its values.")
-        open_trial = Trial(self.study, self.study.trials[trial]._trial_id)
+        open_trial = Trial(self.study, self.study.get_trials(deepcopy=False)[trial]._trial_id)
         open_trial.set_constraint(CONSTRAINT, FEASIBLE if outcome == "measured" else VIOLATED)
         state, told = self._told(outcome, values)
         self.study.tell(trial, values=told, state=state)

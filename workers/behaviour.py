@@ -17,9 +17,10 @@ from workers.coefficients import coefficients
 from workers.realise import random_signals
 
 SIGNAL_SETS = ((101, 4), (102, 7), (103, 11))  # (seed, seq_len)
-STEPS = 1_000_000  # of the quantisation between 0 and the largest coefficient of a row
+STEPS = 100_000  # of the quantisation between 0 and the largest coefficient of a row
+OFFSET = 0.1234567  # of a step: halves, quarters, ... of the largest coefficient would lie on a boundary
 NOISE = 1.0e-12  # relative size, within one head, below which a row is rounding
-SCALE_DIGITS = 7  # significant digits of that largest coefficient
+SCALE_DIGITS = 5  # significant digits of that largest coefficient
 HASH_DIGITS = 12  # hexadecimal
 
 
@@ -49,5 +50,5 @@ def quantised(alpha: Float[Tensor, "... seq_len steps"]) -> tuple[Float[Tensor, 
     alpha = torch.where(finite, alpha, 0.0)
     scale = alpha.abs().amax(-1, keepdim=True)
     scale = torch.where(scale > NOISE * scale.amax(-2, keepdim=True), scale, 0.0)
-    steps = torch.where(scale > 0, torch.round(alpha / scale * STEPS), 0.0)
+    steps = torch.where(scale > 0, torch.round(alpha / scale * STEPS + OFFSET), 0.0)
     return torch.where(finite, steps, torch.nan) + 0.0, torch.where(finite, scale, torch.inf)  # -0.0 + 0.0 is 0.0

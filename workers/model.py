@@ -30,12 +30,12 @@ def build(candidate: Candidate, *, seed: int) -> "Model":
 class Model(nn.Module):
     """int64 tokens [batch, seq_len] -> logits [batch, seq_len, vocab_size].
 
-    Parameters, one part a line (n = key width after the feature map, inner = num_heads * head_dim):
+    Parameters, one part a line (inner = num_heads * head_dim; streams: `designspace.streams`):
       embedding   vocab_size * model_dim; learned positions add target.seq_len * model_dim, sinusoidal none
       norm        one for the mixers of a layer and one for its channel mixer: rms model_dim, layer 2 model_dim, none 0
-      projection  model_dim * channels of every stream of `designspace.streams.raw_shapes`, + model_dim * inner for a gate
+      projection  model_dim * channels of every stream of `raw_shapes`, and model_dim * inner for an output gate
       convolution width * channels of the streams it acts on
-      signal      `designspace.streams.parameter_shapes`: decay bias and rate, gate bias, gains, D, bonus, sink, taps, ...
+      signal      all `parameter_shapes`: decay bias and rate, gate bias, gains, D, bonus, sink, taps, ...
       output norm head_rms head_dim, head_ln 2 head_dim, group_rms and full_rms inner
       output      inner * model_dim
       merge       `concat` of m parallel mixers: m * model_dim * model_dim; `sum` and `mean` none

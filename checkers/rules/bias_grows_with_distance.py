@@ -34,7 +34,8 @@ def _grows(site: Site, step: str, steps: tuple[float, ...]) -> Outcome:
     return Outcome(
         "fail",
         site.at(field),
-        f"the distance bias grows with distance ({step}): the farthest of {seq_len:,} keys is favoured over the nearest.",
+        f"the distance bias grows with distance ({step}): the farthest of {seq_len:,} keys is favoured over the"
+        " nearest.",
         kind=Kind.BIAS_GROWS,
         evidence=evidence,
         fix=Fix(

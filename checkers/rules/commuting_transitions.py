@@ -16,8 +16,8 @@ def judge(site: Site) -> Outcome:
     return Outcome(
         "fail",
         site.at("decay"),
-        f"transitions commute ({_operations(site)}): in this layer the order of the tokens between two positions does not"
-        " change what happens to a key, so no order-sensitive group is tracked.",
+        f"transitions commute ({_operations(site)}): in this layer the order of the tokens between two positions does"
+        " not change what happens to a key, so no order-sensitive group is tracked.",
         kind=Kind.OPERATIONS,
     )
 

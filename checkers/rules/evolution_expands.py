@@ -108,9 +108,7 @@ def _certificate(site: Site, gain: float) -> Outcome:
     if mixer.lift.kind == "momentum" or mixer.erase.per_channel or (additive and not mixer.rotation.is_identity):
         return _not_certified(site)
     form = "a - beta k k^T is symmetric" if additive else "I - beta k k^T is symmetric, and decay and rotation contract"
-    return Outcome(
-        "pass", site.at("erase"), f"beta |k|^2 <= {gain:g} <= 2, {form}: sigma_max <= 1{_lifted(mixer)}"
-    )
+    return Outcome("pass", site.at("erase"), f"beta |k|^2 <= {gain:g} <= 2, {form}: sigma_max <= 1{_lifted(mixer)}")
 
 
 def _not_certified(site: Site) -> Outcome:

@@ -17,8 +17,10 @@ def judge(site: Site) -> Outcome:
     if found.suppression is not Suppression.FRAGILE:
         return Outcome("pass", site.at("readout"), f"by readout: {found.suppression} ({numbers}); {by_gate}")
     has_gate = bool(zeros.gates(site.mixer))
-    where = "positive features meet in zero only on disjoint supports" if site.mixer.features.is_nonnegative else (
-        "zero only on a thin set of keys"
+    where = (
+        "positive features meet in zero only on disjoint supports"
+        if site.mixer.features.is_nonnegative
+        else ("zero only on a thin set of keys")
     )
     return Outcome(
         "fail",
@@ -43,7 +45,8 @@ rule = Rule(
     why="To ignore a key the model must place its score exactly on a zero of phi. A half-line of zeros (exponential,"
     " ReLU, sigmoid) is easy to hit and stays hit under noise; a hyperplane of zeros (identity) is not.",
     exceptions=(
-        "An input-dependent b_j or A_t that can reach 0, or a gate on the value, selects instead: reported as `by gate`.",
+        "An input-dependent b_j or A_t that can reach 0, or a gate on the value, selects instead: reported as"
+        " `by gate`.",
         "The near-zero fraction does not depend on the score scale for homogeneous readouts.",
     ),
     fix="Use a readout with a half-line of zeros, or add a gate: `scaling.gate`, an input decay, `io.value_gate`.",

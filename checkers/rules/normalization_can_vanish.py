@@ -82,7 +82,8 @@ def _positive_sum(site: Site, lowest: float) -> Outcome:
         return Outcome(
             "fail",
             site.at("normalization.eps"),
-            "phi is exactly 0 on a half-line and eps = 0: a whole row can be 0 / 0, the first one for half of all inputs.",
+            "phi is exactly 0 on a half-line and eps = 0: a whole row can be 0 / 0, the first one for half of all"
+            " inputs.",
             kind=Kind.ETA_VANISHES,
             evidence={"eps": quantity(eps)},
             fix=_add_eps(site),
@@ -154,8 +155,8 @@ rule = Rule(
     precision="very-high",
     what="eta_i is a row sum that can be zero or change sign (error), or is positive without a lower bound and eps = 0"
     " (warning).",
-    why="Dividing by a sum that crosses zero makes outputs of any size and either sign; identity features at n = 64 give"
-    " a negative eta for half of the queries. Half-precision sums of tiny positive terms round to 0 and give NaN.",
+    why="Dividing by a sum that crosses zero makes outputs of any size and either sign; identity features at n = 64"
+    " give a negative eta for half of the queries. Half-precision sums of tiny positive terms round to 0 and give NaN.",
     exceptions=(
         "The exponential with its maximum subtracted: the largest term is 1.",
         "max(|sum|, 1), exp(n_i), a count, and a sink in the denominator are bounded away from 0.",
@@ -167,7 +168,12 @@ rule = Rule(
     passes=(
         {"mixer": {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}},
         {"mixer": {"features": {"map": "elu+1"}, "normalization": {"kind": "sum", "eps": 1e-6}}},
-        {"mixer": {"readout": {"kind": "polynomial", "coefficients": [1.0, 1.0, 0.5]}, "normalization": {"kind": "sum"}}},
+        {
+            "mixer": {
+                "readout": {"kind": "polynomial", "coefficients": [1.0, 1.0, 0.5]},
+                "normalization": {"kind": "sum"},
+            }
+        },
         "catalogue:mlstm_exp",
     ),
     fails=(

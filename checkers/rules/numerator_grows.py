@@ -15,7 +15,9 @@ def judge(site: Site) -> Outcome:
     if mixer.normalization.kind != "none":
         return Outcome("pass", site.at("normalization"), f"eta ({mixer.normalization.kind}) divides the row")
     if mixer.io.output_norm != "none":
-        return Outcome("pass", site.at("io.output_norm"), f"the output norm ({mixer.io.output_norm}) divides the output")
+        return Outcome(
+            "pass", site.at("io.output_norm"), f"the output norm ({mixer.io.output_norm}) divides the output"
+        )
     gain = output_gain(mixer, site.target.seq_len)
     if gain is None:
         return Outcome("unknown", site.at("decay.initial"), _missing(site))
@@ -55,8 +57,8 @@ def _judge_gain(site: Site, gain: Gain) -> Outcome:
         return Outcome(
             "pass",
             site.at("decay.range"),
-            f"the output gain at length {seq_len:,} starts at {spread}, but the declared ranges allow {gain.supremum:.3g}"
-            " and nothing divides the row.",
+            f"the output gain at length {seq_len:,} starts at {spread}, but the declared ranges allow"
+            f" {gain.supremum:.3g} and nothing divides the row.",
             kind=Kind.NOTE,
             evidence=evidence,
             assumptions=assumptions,

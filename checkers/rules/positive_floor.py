@@ -53,7 +53,12 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "polynomial", "coefficients": [0.0, 1.0, 0.5]}}},
     ),
     fails=(
-        {"mixer": {"readout": {"kind": "polynomial", "coefficients": [1.0, 1.0, 0.5]}, "normalization": {"kind": "sum"}}},
+        {
+            "mixer": {
+                "readout": {"kind": "polynomial", "coefficients": [1.0, 1.0, 0.5]},
+                "normalization": {"kind": "sum"},
+            }
+        },
         {"mixer": {"features": {"map": "taylor2"}, "heads": {"state_dim": 8}, "normalization": {"kind": "sum"}}},
         {"mixer": {"readout": {"kind": "exponential", "softcap": 0.5}, "normalization": {"kind": "sum"}}},
         "catalogue:based",

@@ -1,9 +1,9 @@
 """CD101 quadratic-cost: training work grows with the square of the length, and the cache with the length."""
 
 from checkers.finding import Quantity, quantity
-from checkers.memory import BYTES, cached_numbers_per_token, state_numbers
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
+from designspace.cost import MixerCost, mixer_cost
 
 
 def judge(site: Site) -> Outcome:
@@ -21,50 +21,52 @@ def judge(site: Site) -> Outcome:
             else f"phi is linear after a finite lift of {mixer.lifted_dim} rows per head"
         )
         return Outcome("pass", site.at("readout"), reason)
-    macs = mixer.heads.num_heads * seq_len**2 * (mixer.key_dim + mixer.heads.head_dim) // 2
-    cache = seq_len * cached_numbers_per_token(mixer) * BYTES[site.target.dtype]
+    cost = _cost(site)
+    macs = cost.training.quadratic * seq_len
     return Outcome(
         "fail",
         site.at("readout"),
-        f"the {mixer.readout.kind} readout has no finite lift: at length {seq_len} a layer takes {macs:.3g} MACs"
-        f" (n + p) H L^2 / 2 and a cache of {cache:.3g} bytes that grows with every token.",
+        f"the {mixer.readout.kind} readout has no finite lift: at length {seq_len:,} a layer takes {macs:.3g} MACs per"
+        f" sequence, about (n + p) H L^2 / 2, and a cache of {cost.cache_bytes:,} bytes that grows with every token.",
         kind=Kind.QUADRATIC_COST,
         evidence={
             "training_macs": quantity(macs, "MAC per layer and sequence, forward"),
-            "cache": quantity(cache, "byte per layer and sequence"),
-            "cache_growth": quantity(cache // seq_len, "byte per token and layer"),
+            "cache": quantity(cost.cache_bytes, "byte per layer and sequence"),
+            "cache_growth": quantity(cost.cache_bytes_per_token, "byte per token and layer"),
         },
         assumptions=(f"the cache is kept in {site.target.dtype}",),
     )
 
 
+def _cost(site: Site) -> MixerCost:
+    return mixer_cost(site.mixer, model_dim=site.context.candidate.model.model_dim, target=site.target)
+
+
 def _finite(site: Site) -> Outcome:
     mixer, seq_len = site.mixer, site.target.seq_len
-    state = (state_numbers(mixer) or 0) * BYTES[mixer.execution.dtype.state]
+    if mixer.execution.form not in ("quadratic", "scan"):
+        return Outcome("pass", site.at("readout"), "the state is finite and the same at any length")
+    state = _cost(site).state_bytes
     reason = f"finite state of {state:,} bytes per layer at any length"
     evidence: dict[str, Quantity] = {"state": quantity(state, "byte per layer and sequence")}
-    match mixer.execution.form:
-        case "quadratic":
-            return Outcome(
-                "pass",
-                site.at("execution.form"),
-                f"{reason}, but `form: quadratic` computes (Q K^T) V in {seq_len:,}^2 steps; a recurrent or chunked"
-                " form of the same function is linear.",
-                kind=Kind.NOTE,
-                evidence=evidence,
-            )
-        case "scan":
-            crossover = mixer.key_dim * mixer.heads.head_dim
-            return Outcome(
-                "pass",
-                site.at("execution.form"),
-                f"{reason}, but a scan stores one n x p state per position: more than the L x L matrix until"
-                f" L > n p = {crossover:,}; the chunked form needs about n = {mixer.key_dim}.",
-                kind=Kind.NOTE,
-                evidence=evidence | {"crossover_length": quantity(crossover, "token")},
-            )
-        case _:
-            return Outcome("pass", site.at("readout"), reason)
+    if mixer.execution.form == "quadratic":
+        return Outcome(
+            "pass",
+            site.at("execution.form"),
+            f"{reason}, but `form: quadratic` computes (Q K^T) V in {seq_len:,}^2 steps; a recurrent or chunked form of"
+            " the same function is linear.",
+            kind=Kind.NOTE,
+            evidence=evidence,
+        )
+    crossover = mixer.key_dim * mixer.heads.head_dim
+    return Outcome(
+        "pass",
+        site.at("execution.form"),
+        f"{reason}, but a scan stores one n x p state per position: more than the L x L matrix until"
+        f" L > n p = {crossover:,}; the chunked form needs about n = {mixer.key_dim}.",
+        kind=Kind.NOTE,
+        evidence=evidence | {"crossover_length": quantity(crossover, "token")},
+    )
 
 
 def _bounded(site: Site, bound: int) -> Outcome:

@@ -18,7 +18,9 @@ def judge(site: Site) -> Outcome:
     """P5: std of z_ij over random tokens at initialisation, every declared factor multiplied; two-sided."""
     mixer = site.mixer
     if mixer.features.is_static:
-        return Outcome("inapplicable", site.at("features.map"), "static q and k: the score does not vary with the token")
+        return Outcome(
+            "inapplicable", site.at("features.map"), "static q and k: the score does not vary with the token"
+        )
     found = scores.score_moments(mixer)
     if found is None:
         return Outcome(
@@ -111,7 +113,7 @@ def _evidence(site: Site, found: Moments) -> dict[str, Quantity]:
 def _assumptions(mixer: MixerSpec) -> tuple[str, ...]:
     features = mixer.features
     return (
-        f"entries of q and k start independent with std {features.q_std:g} and {features.k_std:g}; lag 0, random tokens",
+        f"entries of q and k start independent, std {features.q_std:g} and {features.k_std:g}; lag 0, random tokens",
     )
 
 
@@ -145,7 +147,8 @@ rule = Rule(
         "A learnable factor (`scaling.learnable`, a weighted norm) is one step less serious.",
         "A divisor near sqrt(n) that was chosen on purpose (Gemma: 144 or 168 for n = 128) lies in the band.",
     ),
-    fix="Set `scaling.base: n^-1/2` for unit-variance q and k; with l2 norm set the gain so that gain / sqrt(n) is near 1.",
+    fix="Set `scaling.base: n^-1/2` for unit-variance q and k; with l2 norm set the gain so that gain / sqrt(n) is near"
+    " 1.",
     references=("arXiv 1706.03762, section 3.2.1", "arXiv 2510.09389, principle 5"),
     passes=(
         {"mixer": {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}},

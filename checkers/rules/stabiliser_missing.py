@@ -18,10 +18,14 @@ def judge(site: Site) -> Outcome:
     limit = LOG_MAX[mixer.execution.dtype.scores]
     bound = largest_exponent(mixer)
     if bound <= limit:
-        return Outcome("pass", site.at("readout"), f"the exponent stays below {bound:.3g}, the format holds {limit:.3g}")
+        return Outcome(
+            "pass", site.at("readout"), f"the exponent stays below {bound:.3g}, the format holds {limit:.3g}"
+        )
     stabiliser, cancels = mixer.execution.stabiliser, _maximum_cancels(mixer)
     if stabiliser in ("row_max", "running_max") and cancels:
-        return Outcome("pass", site.at("execution.stabiliser"), f"`stabiliser: {stabiliser}` keeps exponents at or below 0")
+        return Outcome(
+            "pass", site.at("execution.stabiliser"), f"`stabiliser: {stabiliser}` keeps exponents at or below 0"
+        )
     if stabiliser == "floor" and cancels:
         return Outcome(
             "fail",
@@ -30,7 +34,11 @@ def judge(site: Site) -> Outcome:
             kind=Kind.FLOOR_STABILISER,
             evidence=_evidence(bound),
         )
-    missing = "has no stabiliser and no bound" if stabiliser == "none" else "has no bound, and eta has no row sum in which a maximum cancels"
+    missing = (
+        "has no stabiliser and no bound"
+        if stabiliser == "none"
+        else "has no bound, and eta has no row sum in which a maximum cancels"
+    )
     return Outcome(
         "fail",
         site.at("execution.stabiliser" if stabiliser == "none" else "normalization.kind"),
@@ -86,8 +94,8 @@ rule = Rule(
     group="proof",
     precision="very-high",
     what="An exponential readout or gate without row maximum, running maximum, softcap or a bound on its argument.",
-    why="exp overflows at 11.09 in float16 and 88.7 in bfloat16 and float32. One score of 151 (seen at n = 128) makes the"
-    " row inf / inf.",
+    why="exp overflows at 11.09 in float16 and 88.7 in bfloat16 and float32. One score of 151 (seen at n = 128) makes"
+    " the row inf / inf.",
     exceptions=(
         "A maximum cancels against a row sum or a per-head output norm: `row_max` is the default there.",
         "A softcap or a qk-norm with a fixed gain bounds the score; the bound is compared with the format.",

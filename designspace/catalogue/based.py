@@ -1,6 +1,6 @@
 """Based: second-order Taylor expansion of exp as the readout.
 
-Source     Arora, Eyuboglu, Zhang, Timalsina, Alberti, Zinsley, Zou, Rudra, 2024, arXiv 2402.18668, eq. 4
+Source     Arora et al., 2024, arXiv 2402.18668
 Tuple      phi = 1 + z + z^2/2; A_t = I; b_j = n^-1/2; eta_i = row sum + 1e-6
 State      (1 + n + n (n + 1) / 2) (p + 1) per head
 Reference  fla.ops.based.naive.naive_parallel_based

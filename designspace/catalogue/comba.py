@@ -1,6 +1,6 @@
 """Comba: closed-loop delta rule with a second, scaled key.
 
-Source     Hu, Pan, Du, Sun, Tang, Qiu, Zhou, 2025, arXiv 2506.02475, eq. 7
+Source     Hu et al., 2025, arXiv 2506.02475
 Tuple      phi = id with unit q, k = silu(conv x); A_t = a_t (I - beta_t k_t p_t^T), p = sigmoid(c_h) k; b_j = beta_j
            n^-1/2; eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

@@ -1,6 +1,6 @@
 """DeltaNet: the delta rule, trained in parallel.
 
-Source     Yang, Wang, Zhang, Shen, Kim, 2024, arXiv 2406.06484, eq. 3
+Source     Yang et al., 2024, arXiv 2406.06484
 Tuple      phi = id with unit q, k = silu(conv x); A_t = I - beta_t k_t k_t^T, beta in (0, 1); b_j = beta_j n^-1/2;
            eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

@@ -1,6 +1,6 @@
 """DeltaNet with eigenvalues down to -1.
 
-Source     Grazzi, Siems, Franke, Zela, Hutter, Pontil, 2024, arXiv 2411.12537, eq. 5
+Source     Grazzi et al., 2024, arXiv 2411.12537
 Tuple      phi = id with unit q, k = silu(conv x); A_t = I - beta_t k_t k_t^T, beta in (0, 2); b_j = beta_j n^-1/2;
            eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

@@ -1,6 +1,6 @@
 """Fast weight programmer: DPFP features and the delta rule.
 
-Source     Schlag, Irie, Schmidhuber, 2021, arXiv 2102.11174, eq. 24 and 37
+Source     Schlag, Irie, Schmidhuber, 2021, arXiv 2102.11174
 Tuple      phi = id with q, k = dpfp(x), sum 1; A_t = I - beta_t k_t k_t^T; b_j = beta_j; eta_i = 1
 State      2 nu n p per head
 Reference  fla.modules.feature_map.DPFPFeatureMap with fla.ops.delta_rule.naive

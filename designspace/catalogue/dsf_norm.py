@@ -1,6 +1,6 @@
 """Linear attention normalised by a learned factor of the query token.
 
-Source     Sieber, Amo Alonso, Didier, Zeilinger, Orvieto, 2024, arXiv 2405.15731, section 4.1
+Source     Sieber et al., 2024, arXiv 2405.15731
 Tuple      phi = id; A_t = I; b_j = 1; eta_i = exp(w . x_i)
 State      n p per head
 Reference  dsf-mqar SelfNormAttention

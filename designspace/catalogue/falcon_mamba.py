@@ -1,6 +1,6 @@
 """Falcon Mamba: Mamba with RMS-normalised B and C.
 
-Source     Zuo, Velikanov, Rhaiem, Chahed, Belkada, Kunsch, Hacid, 2024, arXiv 2410.05355, section 2
+Source     Zuo et al., 2024, arXiv 2410.05355
 Tuple      phi = id with rms q, k; A_t = diag(exp(-A dt_t)), A = 1..16; b_j = dt_j; eta_i = 1; D skip
 State      n = 16 per channel, and 3 inputs of the short convolution
 Reference  transformers FalconMambaMixer

@@ -1,6 +1,6 @@
 """Forgetting Transformer: softmax attention with a data-dependent additive forget gate.
 
-Source     Lin, Nikishin, He, Courville, 2025, arXiv 2503.02130, eq. 6
+Source     Lin et al., 2025, arXiv 2503.02130
 Tuple      phi = exp; A_t = shear by log f_t (unipotent), f_t = sigmoid(x); b_j = n^-1/2; eta_i = row sum
 State      T (n + p + 1) per head
 Reference  fla.ops.forgetting_attn.naive.naive_forgetting_attn

@@ -1,6 +1,6 @@
 """FoX Pro: forgetting attention with key/value shift, q/k norm, output norm and gate.
 
-Source     Lin, Nikishin, He, Courville, 2025, arXiv 2503.02130, section 3.3
+Source     Lin et al., 2025, arXiv 2503.02130
 Tuple      phi = exp; A_t = shear by log f_t (unipotent); b_j = n^-1/2 with rms q, k; eta_i = row sum, then RMS per
            head
 State      T (n + p + 1) per head, and one input of the shift

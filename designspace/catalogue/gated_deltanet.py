@@ -1,6 +1,6 @@
 """Gated DeltaNet: scalar decay times the delta rule.
 
-Source     Yang, Kautz, Hatamizadeh, 2024, arXiv 2412.06464, eq. 10
+Source     Yang, Kautz, Hatamizadeh, 2024, arXiv 2412.06464
 Tuple      phi = id with unit q, k = silu(conv x); A_t = a_t (I - beta_t k_t k_t^T), a = exp(-A softplus(x)); b_j =
            beta_j n^-1/2; eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

@@ -1,6 +1,6 @@
 """Gated DeltaProduct: several delta steps per token.
 
-Source     Siems, Carstensen, Zela, Hutter, Pontil, Grazzi, 2025, arXiv 2502.10297, eq. 4
+Source     Siems et al., 2025, arXiv 2502.10297
 Tuple      phi = id with unit q, k = silu(conv x); A_t = a_t prod_m (I - beta_tm k_tm k_tm^T), m = 1, 2, beta in (0,
            2); b_j = beta_j n^-1/2; eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

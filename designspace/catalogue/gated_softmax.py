@@ -1,6 +1,6 @@
 """Softmax attention with a sigmoid output gate, q/k norm and partial rotary positions.
 
-Source     Qiu, Wang, Zheng, Huang, Wen, Yang, Men, Yu, 2025, arXiv 2505.06708, section 2.2
+Source     Qiu et al., 2025, arXiv 2505.06708
 Tuple      phi = exp; A_t = blockdiag(R, I) on a quarter; b_j = n^-1/2 with rms q, k; eta_i = row sum; output times
            sigmoid(g)
 State      T (n + p) per key/value head

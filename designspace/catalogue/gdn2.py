@@ -1,6 +1,6 @@
 """Gated DeltaNet-2: separate channel-wise gates for erasing and writing.
 
-Source     NVIDIA, 2026, arXiv 2605.22791
+Source     Hatamizadeh, Choi, Kautz, 2026, arXiv 2605.22791
 Tuple      phi = id with unit q, k = silu(conv x); A_t = (I - k_t (beta_t * k_t)^T) diag(a_t), beta in (0, 1)^n; b_j =
            n^-1/2, v gated by sigmoid; eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

@@ -1,6 +1,6 @@
 """Gated linear attention: one decay per key channel.
 
-Source     Yang, Wang, Shen, Panda, Kim, 2023, arXiv 2312.06635, eq. 4
+Source     Yang et al., 2023, arXiv 2312.06635
 Tuple      phi = id; A_t = diag(sigmoid(x_t)^(1/16)); b_j = n^-1/2; eta_i = 1, then RMS per head
 State      n p per head
 Reference  fla.ops.gla.naive.naive_recurrent_gla

@@ -1,6 +1,6 @@
 """Hedgehog: softmax over [x, -x] as the feature map.
 
-Source     Zhang, Bhatia, Kumbong, Re, 2024, arXiv 2402.04347, eq. 6
+Source     Zhang et al., 2024, arXiv 2402.04347
 Tuple      phi = id with q, k = softmax([x, -x]), 2n features; A_t = I; b_j = 1; eta_i = row sum + 1e-6
 State      2 n p + 2 n per head
 Reference  fla HedgehogFeatureMap

@@ -1,6 +1,6 @@
 """HGRN: channel-wise gated recurrence with a lower bound on the forget gate.
 
-Source     Qin, Yang, Zhong, 2023, arXiv 2311.04823, eq. 5
+Source     Qin, Yang, Zhong, 2023, arXiv 2311.04823
 Tuple      phi = id with q = k = 1, n = 1; A_t = lo_l + (1 - lo_l) sigmoid(x_t); b_j = 1 - a_j; eta_i = 1, then RMS
            over all channels
 State      1 per channel

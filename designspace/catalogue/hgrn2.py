@@ -1,6 +1,6 @@
 """HGRN2: HGRN with outer-product state, keys tied to the decay.
 
-Source     Qin, Yang, Sun, Shen, Li, Sun, Zhong, 2024, arXiv 2404.07904, eq. 5
+Source     Qin et al., 2024, arXiv 2404.07904
 Tuple      phi = id with q = silu(x), k = 1 - a; A_t = diag(lo_l + (1 - lo_l) sigmoid(x_t)); b_j = n^-1/2; eta_i = 1,
            then RMS over all heads
 State      n p per head

@@ -1,6 +1,6 @@
 """Kimi Delta Attention: diagonal decay times the delta rule.
 
-Source     Kimi Team, 2025, arXiv 2510.26692, eq. 1
+Source     Kimi Team, 2025, arXiv 2510.26692
 Tuple      phi = id with unit q, k = silu(conv x); A_t = (I - beta_t k_t k_t^T) diag(a_t), a = exp(-A softplus(x));
            b_j = beta_j n^-1/2; eta_i = 1, then RMS per head
 State      n p per head, and 3 inputs of each short convolution

@@ -1,6 +1,6 @@
 """LFM2 gated short convolution.
 
-Source     Liquid AI, 2025, arXiv 2511.23404, section 2
+Source     Liquid AI, 2025, arXiv 2511.23404
 Tuple      phi = id, n = 1; A_t = shift over 3 lags, q_i taps[i - j] k_j; b_j = 1; eta_i = 1
 State      2 per channel
 Reference  transformers Lfm2ShortConv

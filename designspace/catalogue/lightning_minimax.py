@@ -1,6 +1,6 @@
 """Lightning attention of MiniMax-01: constant decay per head, SiLU on q, k and v.
 
-Source     MiniMax, 2025, arXiv 2501.08313, section 2.2.1
+Source     MiniMax, 2025, arXiv 2501.08313
 Tuple      phi = id with q, k = silu(x); A_t = exp(-2^(-8h/H) (1 - l/(L-1) + 1e-5)), h = 1..H; b_j = 1; eta_i = 1,
            then RMS over all heads
 State      n p per head

@@ -1,6 +1,6 @@
 """Plain linear attention: no feature map, no normalization, no decay.
 
-Source     Schlag, Irie, Schmidhuber, 2021, arXiv 2102.11174, eq. 3
+Source     Schlag, Irie, Schmidhuber, 2021, arXiv 2102.11174
 Tuple      phi = id; A_t = I; b_j = 1; eta_i = 1
 State      n p per head
 Reference  fla.ops.linear_attn.naive.naive_recurrent_linear_attn

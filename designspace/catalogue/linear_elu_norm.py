@@ -1,12 +1,12 @@
 """Linear attention with elu + 1 features and a row sum.
 
-Source     Katharopoulos, Vyas, Pappas, Fleuret, 2020, arXiv 2006.16236, eq. 7
+Source     Katharopoulos et al., 2020, arXiv 2006.16236
 Tuple      phi = id with q, k = elu(x) + 1; A_t = I; b_j = 1; eta_i = row sum + 1e-6
 State      n p + n per head
 Reference  fla.ops.linear_attn.naive.naive_recurrent_linear_attn(normalize=True)
 Known for  showed that transformers with a linear readout are recurrent networks; positive features cannot suppress a
            key
-Sizes      the image generation model of the paper (section 4.2.1: 8 layers, 8 heads of 32)
+Sizes      the image generation model of the paper (8 layers, 8 heads of 32)
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -1,6 +1,6 @@
 """Log-linear Mamba-2: one state per power of two of the past.
 
-Source     Guo, Yang, Goel, Xing, Dao, Kim, 2025, arXiv 2506.04761, eq. 7
+Source     Guo et al., 2025, arXiv 2506.04761
 Tuple      phi = id with q, k = silu(conv x); A_t = exp(-A dt_t) on Fenwick buckets; b_j = dt_j, read with a weight
            per level; eta_i = 1, gate then RMS; D skip
 State      n p (log2 T + 1) per head, and 3 inputs of the short convolution

@@ -1,6 +1,6 @@
 """Hyena: gated long convolution.
 
-Source     Poli, Massaroli, Nguyen, Fu, Dao, Baccus, Bengio, Ermon, 2023, arXiv 2302.10866, definition 3.1
+Source     Poli et al., 2023, arXiv 2302.10866
 Tuple      phi = id, n = 1; A_t = shift over 2048 lags, q_i taps[i - j] k_j; b_j = 1; eta_i = 1
 State      2048 per channel: the whole window
 Reference  zoology.mixers.hyena.Hyena

@@ -1,6 +1,6 @@
 """Longhorn: online regression with a per-channel implicit step.
 
-Source     Liu, Wang, Wu, Feng, Stone, Liu, 2024, arXiv 2407.14207, eq. 6
+Source     Liu et al., 2024, arXiv 2407.14207
 Tuple      phi = id; A_t = 1 - dt_t k_t^2 per channel, dt = g / (1 + g |k|^2), g = sigmoid(x); b_j = dt_j; eta_i = 1;
            D skip
 State      n = 16 per channel, and 3 inputs of the short convolution

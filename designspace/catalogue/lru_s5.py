@@ -1,13 +1,13 @@
 """LRU: linear recurrent unit, a complex diagonal state shared by the whole layer.
 
-Source     Orvieto, Smith, Gu, Fernando, Gulcehre, Pascanu, De, 2023, arXiv 2303.06349, eq. 5
+Source     Orvieto et al., 2023, arXiv 2303.06349
 Tuple      phi = id with static q, k, n = 2; A_t = r R(theta), r = exp(-exp(nu)); b_j = sqrt(1 - r^2); eta_i = 1; D
            skip
 State      2 real numbers per complex state
 Reference  own recurrence (the published code is JAX)
 Known for  a plain linear recurrence matches S4 on long-range arena once initialised on a ring and normalised; S5
            (arXiv 2208.04933) is the same point
-Sizes      6 layers, width 512, 384 complex states; |lambda|^2 uniform in [0.9^2, 0.999^2]
+Sizes      6 layers, width 512, 384 complex states; |lambda|^2 uniform in [0.9^2, 0.999^2]; `initial` holds the ends
 Left out   the input of a complex state is complex (two projections) there, real here; GLU after the layer
 """
 
@@ -23,7 +23,7 @@ from designspace.support import Support
 from designspace.target import Target
 
 mixer = MixerSpec(
-    decay=Decay(granularity="scalar", source="learned", map="exp_exp", initial=(0.905, 0.994)),
+    decay=Decay(granularity="scalar", source="learned", map="exp_exp", initial=(0.9, 0.999)),
     rotation=Rotation(source="learned"),
     scaling=Scaling(base=1.0, gate="sqrt_1_minus_a2"),
     features=Features(map="static"),

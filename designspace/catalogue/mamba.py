@@ -1,6 +1,6 @@
 """Mamba (S6): selective state space layer, one head per channel.
 
-Source     Gu, Dao, 2023, arXiv 2312.00752, eq. 2 and algorithm 2
+Source     Gu, Dao, 2023, arXiv 2312.00752
 Tuple      phi = id; A_t = diag(exp(-A dt_t)), A = 1..16; b_j = dt_j; eta_i = 1; D skip
 State      n = 16 per channel, and 3 inputs of the short convolution
 Reference  transformers mamba_selective_scan; mambapy.MambaBlock

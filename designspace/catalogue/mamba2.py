@@ -1,6 +1,6 @@
 """Mamba-2 (SSD): one decay per head.
 
-Source     Dao, Gu, 2024, arXiv 2405.21060, eq. 7
+Source     Dao, Gu, 2024, arXiv 2405.21060
 Tuple      phi = id with q, k = silu(conv x); A_t = exp(-A dt_t) per head, A in [1, 16]; b_j = dt_j; eta_i = 1, gate
            then RMS; D skip
 State      n p per head, and 3 inputs of the short convolution

@@ -1,6 +1,6 @@
 """Mamba-3 (SISO): trapezoidal rule and data-dependent rotation.
 
-Source     Lahoti, Li, Chen, Wang, Bick, Kolter, Dao, Gu, 2026, arXiv 2603.15569
+Source     Lahoti et al., 2026, arXiv 2603.15569
 Tuple      phi = id with rms q, k; A_t = exp(-A_t dt_t) R(dt_t pi tanh x_t) on two taps; b_j = l_j dt_j, previous key
            (1 - l) dt; eta_i = 1; D skip
 State      n p + n + p per head, and the running angles

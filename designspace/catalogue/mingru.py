@@ -1,6 +1,6 @@
 """minGRU: a GRU whose gate does not read the state.
 
-Source     Feng, Tung, Ahmed, Bengio, Hajimirsadeghi, 2024, arXiv 2410.01201, section 3.1
+Source     Feng et al., 2024, arXiv 2410.01201
 Tuple      phi = id with q = k = 1, n = 1; A_t = 1 - z_t, z = sigmoid(x); b_j = z_j; eta_i = 1
 State      1 per channel
 Reference  minGRU_pytorch.minGRU

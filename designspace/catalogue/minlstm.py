@@ -1,6 +1,6 @@
 """minLSTM: an LSTM whose gates do not read the state.
 
-Source     Feng, Tung, Ahmed, Bengio, Hajimirsadeghi, 2024, arXiv 2410.01201, section 3.2
+Source     Feng et al., 2024, arXiv 2410.01201
 Tuple      phi = id with q = k = 1, n = 1; A_t = f_t / (f_t + i_t); b_j = i_j / (f_j + i_j); eta_i = 1
 State      1 per channel
 Reference  minGRU_pytorch.minLSTM

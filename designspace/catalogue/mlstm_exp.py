@@ -1,12 +1,12 @@
 """mLSTM: matrix memory with an exponential input gate.
 
-Source     Beck, Poppel, Spanring, Auer, Prudnikova, Kopp, Klambauer, Brandstetter, 2024, arXiv 2405.04517, eq. 19 to
-           27
+Source     Beck et al., 2024, arXiv 2405.04517
 Tuple      phi = id; A_t = sigmoid(f_t); b_j = exp(i_j) n^-1/2; eta_i = max(|row sum|, 1), then layer norm per head
 State      n p + n + 1 per head
 Reference  mlstm_kernels native_stablef.mlstm_parallel_fw; transformers xlstm
 Known for  revises what it stored through the exponential gate; needs the running maximum and eta
-Sizes      xLSTM 7B (arXiv 2503.13427): 32 layers, width 4096; forget bias 3 to 6, input bias -10, gates capped at 15
+Sizes      xLSTM 7B (arXiv 2503.13427): 32 layers, width 4096; forget bias 3 to 6, input bias -10, which the cap of 15
+           turns into exp(-8.7)
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec
@@ -22,7 +22,7 @@ from designspace.target import Target
 
 mixer = MixerSpec(
     decay=Decay(granularity="scalar", map="sigmoid", initial=(0.953, 0.9975)),
-    scaling=Scaling(gate="exp", cap=15.0, initial=(4.5e-5, 4.5e-5)),
+    scaling=Scaling(gate="exp", cap=15.0, initial=(1.6e-4, 1.6e-4)),
     normalization=Normalization(kind="max_abs_sum_1", eps=1e-6, eps_inside=True),
     heads=Heads(num_heads=8, state_dim=256, head_dim=512),
     io=InputOutput(output_norm="head_ln", norm_eps=1e-6, gate="sigmoid"),

@@ -1,6 +1,6 @@
 """mLSTM with a sigmoid input gate.
 
-Source     Beck, Poppel, Lippe, Hochreiter, 2025, arXiv 2503.14376, section 4
+Source     Beck et al., 2025, arXiv 2503.14376
 Tuple      phi = id; A_t = sigmoid(f_t); b_j = sigmoid(i_j) n^-1/2; eta_i = max(|row sum|, 1), then layer norm per
            head
 State      n p + n per head

@@ -1,6 +1,6 @@
 """PaTH: softmax attention through accumulated Householder-like products.
 
-Source     Yang, Shen, Wen, Tan, Mishra, Ren, Panda, Kim, 2025, arXiv 2505.16381, eq. 3
+Source     Yang et al., 2025, arXiv 2505.16381
 Tuple      phi = exp; A_t = I - beta_t w_t w_t^T, |w_t| = 1, beta in (0, 2); b_j = n^-1/2; eta_i = row sum
 State      T (n + p) per head; the cached keys are updated at every step
 Reference  fla.ops.path_attn.naive.naive_path_attn

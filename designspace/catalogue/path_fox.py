@@ -1,6 +1,6 @@
 """PaTH attention with the additive forget gate of FoX.
 
-Source     Yang, Shen, Wen, Tan, Mishra, Ren, Panda, Kim, 2025, arXiv 2505.16381, section 3.3
+Source     Yang et al., 2025, arXiv 2505.16381
 Tuple      phi = exp; A_t = (I - beta_t w_t w_t^T) with shear n^-1/2 log f_t; b_j = n^-1/2; eta_i = row sum
 State      T (n + p + 1) per head; the cached keys are updated at every step
 Reference  fla.ops.path_attn.naive.naive_path_attn with a gate

@@ -1,6 +1,6 @@
 """Performer: positive random features for softmax attention.
 
-Source     Choromanski, Likhosherstov, Dohan, Song, Gane, Sarlos, Hawkins, Davis, 2020, arXiv 2009.14794, eq. 5
+Source     Choromanski et al., 2020, arXiv 2009.14794
 Tuple      phi = id with q, k = exp(W x - |x|^2 / 2) / sqrt(m), x n^-1/4; A_t = I; b_j = 1; eta_i = row sum + 1e-6
 State      m p + m per head
 Reference  zoology feature_map performer

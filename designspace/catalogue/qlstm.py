@@ -1,6 +1,6 @@
 """qLSTM: an LSTM without hidden-state gates, as a gated linear recurrence.
 
-Source     Sieber, Amo Alonso, Didier, Zeilinger, Orvieto, 2024, arXiv 2405.15731, section 4.3
+Source     Sieber et al., 2024, arXiv 2405.15731
 Tuple      phi = id with q = k = 1, n = 1; A_t = sigmoid(f_t); b_j = 1; eta_i = 1; v = sigmoid(i) conv(x), output
            sigmoid(o)
 State      1 per channel, and 3 inputs of the short convolution

@@ -1,6 +1,6 @@
 """ReBased: the square of an affine-normalised score.
 
-Source     Aksenov, Balagansky, Vaina, Shaposhnikov, Gorbatovski, Gavrilov, 2024, arXiv 2402.10644, eq. 9
+Source     Aksenov et al., 2024, arXiv 2402.10644
 Tuple      phi = z^2; A_t = I; b_j = n^-1/2 with layer-normalised q, k; eta_i = row sum + 1e-6
 State      n (n + 1) / 2 (p + 1) per head
 Reference  fla.ops.rebased.naive.naive_parallel_rebased

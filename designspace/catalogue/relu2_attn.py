@@ -1,6 +1,6 @@
 """Attention with squared ReLU, divided by the length.
 
-Source     Hua, Dai, Liu, Le, 2022, arXiv 2202.10447, eq. 4
+Source     Hua et al., 2022, arXiv 2202.10447
 Tuple      phi = max(z, 0)^2; A_t = I; b_j = n^-1/2; eta_i = number of visible keys
 State      T (n + p) per head
 Reference  x_transformers Attend(custom_attn_fn), which has eta = 1

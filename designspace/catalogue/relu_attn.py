@@ -1,6 +1,6 @@
 """Attention with ReLU in place of the softmax, divided by the length.
 
-Source     Wortsman, Lee, Gilmer, Kornblith, 2023, arXiv 2309.08586, section 3
+Source     Wortsman et al., 2023, arXiv 2309.08586
 Tuple      phi = max(z, 0); A_t = I; b_j = n^-1/2; eta_i = number of visible keys
 State      T (n + p) per head
 Reference  x_transformers Attend(custom_attn_fn)

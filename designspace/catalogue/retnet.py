@@ -1,6 +1,6 @@
 """RetNet: constant decay per head with a rotation.
 
-Source     Sun, Dong, Huang, Ma, Xia, Xue, Wang, Wei, 2023, arXiv 2307.08621, eq. 5
+Source     Sun et al., 2023, arXiv 2307.08621
 Tuple      phi = id; A_t = (1 - 2^(-5-h)) R(-theta^(-2m/n)), h = 0..H-1; b_j = n^-1/2; eta_i = 1, then RMS per head
 State      n p per head
 Reference  fla.ops.retention.naive.naive_retention

@@ -1,6 +1,6 @@
 """Random feature attention with a scalar forget gate.
 
-Source     Peng, Pappas, Yogatama, Schwartz, Smith, Kong, 2021, arXiv 2103.02143, eq. 8
+Source     Peng et al., 2021, arXiv 2103.02143
 Tuple      phi = id with q, k = [cos W x, sin W x] / sqrt(m) of unit x; A_t = g_t = sigmoid(x_t); b_j = 1 - g_j; eta_i
            = row sum
 State      2 m p + 2 m per head

@@ -1,6 +1,6 @@
 """RG-LRU of Griffin and Hawk: real-gated linear recurrent unit.
 
-Source     De, Smith, Fernando, Botev, Cristian-Muraru, Gu, Haroun, Berrada, 2024, arXiv 2402.19427, eq. 1 to 4
+Source     De et al., 2024, arXiv 2402.19427
 Tuple      phi = id with q = k = 1, n = 1; A_t = exp(-8 sigmoid(r_t) softplus(p)); b_j = sqrt(1 - a_j^2); eta_i = 1; v
            = sigmoid(i) x
 State      1 per channel, and 3 inputs of the short convolution

@@ -1,6 +1,6 @@
 """RWKV-4: channel-wise weighted average with exponential keys and a constant learned decay.
 
-Source     Peng, Alcaide, Anthony, Albalak, Arcadinho, Biderman, Cao, Cheng, 2023, arXiv 2305.13048, eq. 16
+Source     Peng et al., 2023, arXiv 2305.13048
 Tuple      phi = id with q = k = 1, n = 1; A_t = exp(-exp(w)), read before, diagonal e^u; b_j = exp(k_j); eta_i = row
            sum
 State      2 per channel, 3 with the running maximum

@@ -1,6 +1,6 @@
 """RWKV-5 Eagle: matrix states with a learned diagonal decay.
 
-Source     Peng, Goldstein, Anthony, Albalak, Alcaide, Biderman, Cheah, Ferdinan, 2024, arXiv 2404.05892, eq. 8
+Source     Peng et al., 2024, arXiv 2404.05892
 Tuple      phi = id; A_t = diag(exp(-exp(w))), read before, diagonal u; b_j = 1; eta_i = 1, then layer norm per head
 State      n p per head
 Reference  fla.ops.rwkv6.recurrent_naive.naive_recurrent_rwkv6 with constant w

@@ -1,6 +1,6 @@
 """RWKV-6 Finch: data-dependent diagonal decay, read before the decay, bonus for the current token.
 
-Source     Peng, Goldstein, Anthony, Albalak, Alcaide, Biderman, Cheah, Ferdinan, 2024, arXiv 2404.05892, eq. 19
+Source     Peng et al., 2024, arXiv 2404.05892
 Tuple      phi = id; A_t = diag(exp(-exp(w_t))), read before, diagonal u; b_j = 1; eta_i = 1, then layer norm per head
 State      n p per head
 Reference  fla.ops.rwkv6.recurrent_naive.naive_recurrent_rwkv6

@@ -1,6 +1,6 @@
 """RWKV-7 Goose: diagonal decay minus a rank-one term in a free direction.
 
-Source     Peng, Zhang, Goldstein, Alcaide, Du, Hou, Lin, Liu, 2025, arXiv 2503.14456, eq. 18
+Source     Peng et al., 2025, arXiv 2503.14456
 Tuple      phi = id; A_t = diag(w_t) - (a_t * u_t) u_t^T, |u_t| = 1, w_t in (0.545, 1); b_j = 1; eta_i = 1, then layer
            norm per head
 State      n p per head

@@ -1,13 +1,14 @@
 """S4D: diagonal state space layer, time-invariant.
 
-Source     Gu, Gupta, Goel, Re, 2022, arXiv 2206.11893, section 3
+Source     Gu et al., 2022, arXiv 2206.11893
 Tuple      phi = id with static q = 2C, k = (a - 1) B / lambda; A_t = exp(dt lambda) on 32 complex pairs; b_j = 1;
            eta_i = 1; D skip
 State      n = 64 real numbers per channel
 Reference  zoology.mixers.h3.ss_kernel_diag.SSKernelDiag
 Known for  long-range arena with a convolution of length T; nothing depends on the token, so it cannot select
            (selective copying)
-Sizes      6 layers of 512 channels; S4D-Lin: Re lambda = -1/2, Im lambda = pi m, dt log-uniform in [0.001, 0.1]
+Sizes      6 layers of 512 channels; S4D-Lin: Re lambda = -1/2, Im lambda = pi m, dt log-uniform in [0.001, 0.1];
+           `initial` holds the ends exp(-0.1 / 2) and exp(-0.001 / 2)
 Left out   GELU and GLU after the layer; k is tied to lambda and dt there, free here with the same initial size
 """
 
@@ -23,7 +24,7 @@ from designspace.support import Support
 from designspace.target import Target
 
 mixer = MixerSpec(
-    decay=Decay(granularity="diagonal", source="learned", map="exp_exp", initial=(0.961, 0.9994)),
+    decay=Decay(granularity="diagonal", source="learned", map="exp_exp", initial=(0.9512, 0.9995)),
     rotation=Rotation(source="learned"),
     scaling=Scaling(base=1.0),
     features=Features(map="static", q_std=1.41, k_std=0.016),

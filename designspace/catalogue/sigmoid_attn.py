@@ -1,6 +1,6 @@
 """Attention with an elementwise sigmoid in place of the softmax.
 
-Source     Ramapuram, Danieli, Dhekane, Weers, Busbridge, Ablin, Likhomanenko, Digani, 2024, arXiv 2409.04431, eq. 3
+Source     Ramapuram et al., 2024, arXiv 2409.04431
 Tuple      phi = sigmoid(z - log T); A_t = R(-theta^(-2m/n)); b_j = n^-1/2; eta_i = 1
 State      T (n + p) per head
 Reference  x_transformers Attend(causal, sigmoid=True), which has no offset

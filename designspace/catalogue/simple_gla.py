@@ -1,6 +1,6 @@
 """Gated linear attention with one decay per head.
 
-Source     Sun, Dong, Zhu, Huang, Wang, Ma, Zhang, Wang, 2024, arXiv 2405.05254, eq. 5
+Source     Sun et al., 2024, arXiv 2405.05254
 Tuple      phi = id with q, k = silu(conv x); A_t = sigmoid(x_t)^(1/16) per head; b_j = n^-1/2; eta_i = 1, then RMS
            per head
 State      n p per head

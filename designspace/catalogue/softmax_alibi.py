@@ -1,6 +1,6 @@
 """Softmax attention with a linear distance bias.
 
-Source     Press, Smith, Lewis, 2021, arXiv 2108.12409, section 3
+Source     Press, Smith, Lewis, 2021, arXiv 2108.12409
 Tuple      phi = exp; A_t = shear by -2^(-8h/H) (unipotent); b_j = n^-1/2; eta_i = row sum
 State      T (n + p) per head
 Reference  transformers bloom build_alibi_tensor

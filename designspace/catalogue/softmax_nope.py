@@ -1,6 +1,6 @@
 """Softmax attention without any position code.
 
-Source     Kazemnejad, Padhi, Ramamurthy, Das, Reddy, 2023, arXiv 2305.19466
+Source     Kazemnejad et al., 2023, arXiv 2305.19466
 Tuple      phi = exp; A_t = I; b_j = n^-1/2; eta_i = row sum
 State      T (n + p) per head: the cache grows with the length
 Reference  fla.ops.attn.naive.naive_parallel_attn

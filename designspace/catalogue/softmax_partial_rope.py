@@ -1,6 +1,6 @@
 """Softmax attention that rotates a quarter of the key channels.
 
-Source     Black, Biderman, Hallahan, Anthony, Gao, Golding, He, Leahy, 2022, arXiv 2204.06745, section 2.1
+Source     Black et al., 2022, arXiv 2204.06745
 Tuple      phi = exp; A_t = blockdiag(R(-theta^(-2m/(n/4))), I); b_j = n^-1/2; eta_i = row sum
 State      T (n + p) per head
 Reference  transformers gpt_neox apply_rotary_pos_emb

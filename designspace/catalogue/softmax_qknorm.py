@@ -1,6 +1,6 @@
 """Softmax attention with RMS-normalised queries and keys, rotary positions.
 
-Source     Henry, Dachapally, Pawar, Chen, 2020, arXiv 2010.04245, eq. 3
+Source     Henry et al., 2020, arXiv 2010.04245
 Tuple      phi = exp; A_t = R(-theta^(-2m/n)); b_j = n^-1/2 with rms q, k; eta_i = row sum
 State      T (n + p) per key/value head
 Reference  transformers Qwen3Attention

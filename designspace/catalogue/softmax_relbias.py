@@ -1,6 +1,6 @@
 """T5 attention: a learned bias for each distance, no division by sqrt(n).
 
-Source     Raffel, Shazeer, Roberts, Lee, Narang, Matena, Zhou, Li, Liu, 2020, arXiv 1910.10683, section 2.1
+Source     Raffel et al., 2020, arXiv 1910.10683
 Tuple      phi = exp; A_t = shift on a table of 128 lags (unipotent); b_j = 1; eta_i = row sum
 State      T (n + p) per head
 Reference  transformers T5Attention

@@ -1,6 +1,6 @@
 """Softmax attention with rotary positions.
 
-Source     Su, Lu, Pan, Murtadha, Wen, Liu, 2021, arXiv 2104.09864, eq. 15
+Source     Su et al., 2021, arXiv 2104.09864
 Tuple      phi = exp; A_t = R(-theta^(-2m/n)) on every pair m; b_j = n^-1/2; eta_i = row sum
 State      T (n + p) per head
 Reference  transformers llama apply_rotary_pos_emb with scaled_dot_product_attention

@@ -1,6 +1,6 @@
 """Softmax attention with a learned extra logit in the denominator, alternately windowed.
 
-Source     OpenAI, 2025, arXiv 2508.10925, section 2.2
+Source     OpenAI, 2025, arXiv 2508.10925
 Tuple      phi = exp; A_t = R(-theta^(-2m/n)), window 128 in every second layer; b_j = n^-1/2; eta_i = row sum +
            exp(s_h)
 State      min(T, 128) (n + p) per key/value head in the windowed layers, T (n + p) in the others

@@ -1,6 +1,6 @@
 """Softmax attention whose scores pass through 50 tanh(z / 50).
 
-Source     Gemma Team, 2024, arXiv 2408.00118, section 2
+Source     Gemma Team, 2024, arXiv 2408.00118
 Tuple      phi = exp(50 tanh(z / 50)); A_t = R(-theta^(-2m/n)); b_j = n^-1/2; eta_i = row sum
 State      T (n + p) per key/value head
 Reference  transformers gemma2 eager_attention_forward

@@ -1,6 +1,6 @@
 """Softmax attention whose scores are not divided by sqrt(n).
 
-Source     Raffel, Shazeer, Roberts, Lee, Narang, Matena, Zhou, Li, Liu, 2020, arXiv 1910.10683, section 3.1.1
+Source     Raffel et al., 2020, arXiv 1910.10683
 Tuple      phi = exp; A_t = I; b_j = 1; eta_i = row sum
 State      T (n + p) per head
 Reference  transformers GPTNeoSelfAttention

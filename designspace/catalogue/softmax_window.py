@@ -1,7 +1,6 @@
 """Softmax attention over the last 4096 keys.
 
-Source     Jiang, Sablayrolles, Mensch, Bamford, Chaplot, de las Casas, Bressand, Lengyel, 2023, arXiv 2310.06825,
-           section 2
+Source     Jiang et al., 2023, arXiv 2310.06825
 Tuple      phi = exp; A_t = R(-theta^(-2m/n)), window 4096; b_j = n^-1/2; eta_i = row sum
 State      min(T, 4096) (n + p) per key/value head
 Reference  fla naive_parallel_attn(window_size); transformers MistralAttention

@@ -6,7 +6,7 @@
 from designspace.features import Features
 from designspace.mixer import MixerSpec
 from designspace.normalization import Normalization
-from designspace.readout import Exponential, Identity, Polynomial, is_linear
+from designspace.readout import Exponential, Identity, Polynomial, is_linear, polynomial_coefficients
 from designspace.rewritings.amplitude import CONSTANT_GAIN_NORMS, key_in_evolution
 from designspace.rewritings.change import changed, rounded
 from designspace.rewritings.parts import with_base
@@ -60,20 +60,30 @@ def taylor_features(mixer: MixerSpec) -> MixerSpec:
 
 
 def head_norm(mixer: MixerSpec) -> MixerSpec:
-    """Equivalence 4: linear readout followed directly by a norm per head: constant factors and positive eta are void.
+    """Equivalence 4: polynomial readout followed directly by a norm per head: constant factors and positive eta are void.
 
-    Kept up to a positive factor per row (void up to the eps of the norm). Domain: `amplitude_is_void`. Void: the base,
-    learned or not (its gradient is 0), the query schedule, eta, and a constant gain on q and k where A does not hold k.
+    Kept up to a positive factor per row (void up to the eps of the norm). Domain: `amplitude_is_void`. Void: eta and a
+    common factor of the coefficients; under a linear readout also the base, learned or not (its gradient is 0), the
+    query schedule, and a constant gain on q and k where A does not hold k. A negative slope keeps its sign.
     """
     if not amplitude_is_void(mixer):
         return mixer
-    if isinstance(mixer.readout, Polynomial):  # (0, -c): the sign is not void
-        mixer = with_base(changed(mixer, "readout", coefficients=(0.0, -1.0)), 1.0)
-    else:
-        mixer = changed(mixer, "scaling", base="n^-1/2")
-    mixer = changed(mixer, "scaling", learnable=False, where="score", query_schedule="none")
     default = Normalization()
     mixer = changed(mixer, "normalization", kind="none", eps=default.eps, factor=1.0, length_kind=default.length_kind)
+    if isinstance(mixer.readout, Polynomial):
+        height = abs(mixer.readout.coefficients[-1]) or 1.0
+        mixer = changed(mixer, "readout", coefficients=tuple(rounded(c / height) for c in mixer.readout.coefficients))
+    if mixer.scaling.where == "after":
+        mixer = with_base(changed(mixer, "scaling", where="score", learnable=False), 1.0)
+    return _linear_under_head_norm(mixer) if is_linear(mixer.readout) else mixer
+
+
+def _linear_under_head_norm(mixer: MixerSpec) -> MixerSpec:
+    if isinstance(mixer.readout, Identity):
+        mixer = changed(mixer, "scaling", base="n^-1/2")
+    else:  # (0, -1), which `polynomial_absorbs` writes with base 1
+        mixer = with_base(mixer, 1.0)
+    mixer = changed(mixer, "scaling", learnable=False, query_schedule="none")
     if mixer.features.norm in CONSTANT_GAIN_NORMS and not key_in_evolution(mixer):
         mixer = changed(mixer, "features", gain=1.0)
     return mixer
@@ -82,14 +92,16 @@ def head_norm(mixer: MixerSpec) -> MixerSpec:
 def amplitude_is_void(mixer: MixerSpec) -> bool:
     """A positive factor on a row of alpha divides out in the output norm (equivalence 4).
 
-    Linear readout, the norm of one head next (not behind the gate), nothing added outside eta, eta that stays positive.
+    Polynomial readout (linear after a finite lift), the norm of one head next (not behind the gate), nothing added
+    outside eta, eta that stays positive.
     """
     inside = mixer.support.diagonal == "none" or mixer.support.read == "before"
-    return is_linear(mixer.readout) and mixer.io.norm_is_per_head and inside and eta_is_positive(mixer)
+    finite_lift = polynomial_coefficients(mixer.readout) is not None
+    return finite_lift and mixer.io.norm_is_per_head and inside and eta_is_positive(mixer)
 
 
 def eta_is_positive(mixer: MixerSpec) -> bool:
-    """eta_i > 0 for every token and parameter, under a linear readout."""
+    """eta_i > 0 for every token and parameter, under a polynomial readout."""
     match mixer.normalization.kind:
         case "none" | "learned" | "max_abs_sum_1":
             return True
@@ -111,5 +123,5 @@ def _row_sum_is_positive(mixer: MixerSpec) -> bool:
     return norm.kind == "sum_with_sink" or norm.eps > 0 or not empty
 
 
-REWRITINGS = (constant_score, taylor_features, head_norm)
+REWRITINGS = (constant_score, head_norm, taylor_features)
 UP_TO_ROW_FACTOR = frozenset({head_norm})
