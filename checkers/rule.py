@@ -133,6 +133,7 @@ class Rule:
         group: proof, suspect, numerics, advice, or nursery (off unless selected).
         what, why, fix: prose; `exceptions` are the known false alarms that it must not raise.
         passes, fails: spec mappings or `catalogue:NAME`, resolved by `resolved`; the conformance test runs them.
+        kinds: the rows of the severity table that its findings use.
         fields_read: paths in the spec, relative to the mixer unless they start with `model`, `target` or `blocks`.
         check: the logic.
         stage: `report` rules run last and may read which suppressions were used.
@@ -149,6 +150,7 @@ class Rule:
     references: tuple[str, ...]
     passes: tuple[Example, ...]
     fails: tuple[Example, ...]
+    kinds: tuple[Kind, ...]
     fields_read: tuple[str, ...]
     check: Check
     stage: Literal["spec", "report"] = "spec"

@@ -30,7 +30,8 @@ DecayMap = Literal[
 class Decay(Spec):
     """How a stored key shrinks per step: a_t, one factor per head (scalar) or per key channel (diagonal).
 
-    `range` bounds a_t always; `initial` is where a_t starts (5 % and 95 % quantiles over heads, channels and tokens).
+    `range` bounds a_t always; `initial` is where a_t starts over heads, channels and tokens: the ends, or the
+    5 % and 95 % quantiles where the reference draws it from an unbounded law.
     With a rotation, a diagonal decay has one value per rotated pair, so that the two commute.
     """
 

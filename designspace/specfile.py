@@ -29,6 +29,7 @@ SPEC_KEYS = {"sextant", "blocks", "mixer"}
 CONFIG_KEYS = {"model_type", "architectures", "ssm_cfg"}
 LINE_WIDTH = 120
 FLOW_LEVELS = 2
+FLOW_CHARACTERS = 80
 CORE = "tag:yaml.org,2002:"
 MERGE_KEYS = {"<<", "="}
 
@@ -133,18 +134,20 @@ def to_yaml(data: Any) -> str:
     return yaml.serialize(node, Dumper=_Dumper, allow_unicode=True, width=LINE_WIDTH)
 
 
-def _lay_out(node: yaml.Node) -> int:
-    """Put collections of at most two levels in one line each; returns the levels of `node`."""
+def _lay_out(node: yaml.Node) -> tuple[int, int]:
+    """Put short collections of at most two levels in one line each; returns levels and characters of `node`."""
     match node:
         case yaml.MappingNode():
-            children = [value for _, value in node.value]
+            parts = [part for pair in node.value for part in pair]
         case yaml.SequenceNode():
-            children = node.value
+            parts = node.value
         case _:
-            return 0
-    levels = 1 + max(map(_lay_out, children), default=0)
-    node.flow_style = levels <= FLOW_LEVELS
-    return levels
+            return 0, len(str(node.value))
+    sizes = [_lay_out(part) for part in parts]
+    levels = 1 + max((level for level, _ in sizes), default=0)
+    characters = sum(length + len(", ") for _, length in sizes) + len("{}")
+    node.flow_style = levels <= FLOW_LEVELS and characters <= FLOW_CHARACTERS
+    return levels, characters
 
 
 def record(value: Any) -> Any:

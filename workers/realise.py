@@ -52,12 +52,7 @@ def realise(spec: MixerSpec, raw: Raw, parameters: Raw) -> Signals:
     Args:
         raw: every entry of `raw_shapes(spec)`, [batch, seq_len * steps, streams, width].
         parameters: every entry of `parameter_shapes(spec)`.
-
-    Raises:
-        ValueError: key and decay are each computed from the other (`one_minus_decay` with `one_minus_bk2`).
     """
-    if spec.features.map == "one_minus_decay" and spec.decay.map == "one_minus_bk2":
-        raise ValueError("`features.map: one_minus_decay` needs a `decay.map` that does not use the key.")
     gate = _input_gate(spec, raw, parameters)
     if spec.features.map == "one_minus_decay":
         log_decay = _log_decay(spec, raw, parameters, gate, key=None)

@@ -68,6 +68,7 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "exponential"}, "shear": {"source": "constant", "slopes": -0.1}}},
         {"mixer": {"readout": {"kind": "exponential"}, "shear": {"source": "input", "sign": "increasing"}}},
     ),
+    kinds=(Kind.BIAS_GROWS,),
     fields_read=("shear.source", "shear.sign", "shear.slopes", "heads.num_heads", "target.seq_len"),
     check=per_mixer(judge),
 )

@@ -25,9 +25,9 @@ def judge(site: Site) -> Outcome:
         f"phases in {rotation.phase_dtype} keep {distinct:,} of {seq_len:,} positions apart.",
         kind=Kind.NUMERICS,
         evidence={
-            "distinct_positions": quantity(distinct, "position"),
-            "seq_len": quantity(seq_len, "token"),
-            "exact_up_to": quantity(exact, "position"),
+            "distinct_positions": quantity(distinct, "positions"),
+            "seq_len": quantity(seq_len, "tokens"),
+            "exact_up_to": quantity(exact, "positions"),
         },
         fix=Fix(
             applicability="safe",
@@ -68,6 +68,7 @@ rule = Rule(
     references=("arXiv 2411.13476",),
     passes=("catalogue:softmax_rope",),
     fails=({"mixer": {"rotation": {"source": "constant", "phase_dtype": "bfloat16"}}},),
+    kinds=(Kind.NUMERICS,),
     fields_read=("rotation", "target.seq_len"),
     check=per_mixer(judge),
 )

@@ -50,6 +50,7 @@ rule = Rule(
     references=("arXiv 2404.08819", "arXiv 2411.12537", "arXiv 2502.10297"),
     passes=("catalogue:gated_deltanet",),
     fails=("catalogue:mamba2", "catalogue:gla"),
+    kinds=(Kind.OPERATIONS,),
     fields_read=("readout", "decay", "rotation", "erase", "lift"),
     check=per_mixer(judge),
 )

@@ -32,7 +32,7 @@ def _decay_grows(site: Site) -> Outcome:
         "log10_growth_at_seq_len": quantity(rate * seq_len / math.log(10.0)),
     }
     for dtype, limit in LOG_MAX.items():
-        evidence[f"overflow_length_{dtype}"] = quantity(limit / rate, "token")
+        evidence[f"overflow_length_{dtype}"] = quantity(limit / rate, "tokens")
     return Outcome(
         "fail",
         site.at("decay.range"),
@@ -94,7 +94,7 @@ def _unnormalised(site: Site) -> Outcome:
             "eigenvalue": quantity(eigenvalue),
             "key_length_squared": quantity(length),
             "gain": quantity(gain),
-            "overflow_steps_float16": quantity(steps, "step"),
+            "overflow_steps_float16": quantity(steps, "steps"),
         },
         assumptions=(f"entries of k start with std {mixer.features.k_std:g}; beta in the middle of its range",),
         fix=Fix(applicability="unsafe", edits=(Edit(action="set", path=site.at("features.norm"), value="l2"),)),
@@ -168,6 +168,10 @@ rule = Rule(
                 "features": {"norm": "rms"},
             }
         },
+    ),
+    kinds=(
+        Kind.EXPANSION,
+        Kind.NOT_CERTIFIED,
     ),
     fields_read=("decay.range", "erase", "rotation", "lift", "features.norm", "features.map", "features.gain", "heads"),
     check=per_mixer(judge),

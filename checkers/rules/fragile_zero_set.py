@@ -57,6 +57,10 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "polynomial", "coefficients": [0.0, 0.0, 1.0]}}},
     ),
     fails=({"mixer": {"readout": {"kind": "identity"}}}, "catalogue:linear_elu_norm"),
+    kinds=(
+        Kind.FRAGILE_WITH_GATE,
+        Kind.FRAGILE_WITHOUT_GATE,
+    ),
     fields_read=("readout", "features.map", "scaling.gate", "decay", "erase.gain", "io.value_gate", "target.needs"),
     check=per_mixer(judge),
 )

@@ -38,6 +38,7 @@ rule = Rule(
     references=("arXiv 1812.01243",),
     passes=({"mixer": {"features": {"map": "softmax_pm"}}},),
     fails=({"mixer": {"features": {"map": "softmax_pm", "map_over": "sequence"}}},),
+    kinds=(Kind.BROKEN,),
     fields_read=("features.map_over", "support.mask"),
     check=per_mixer(judge),
 )

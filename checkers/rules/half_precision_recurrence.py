@@ -39,13 +39,13 @@ def _growing_state(site: Site) -> Outcome:
     mixer, seq_len = site.mixer, site.target.seq_len
     dtype = mixer.execution.dtype.state
     mean = _key_mean(mixer) if mixer.normalization.sums_the_row else 0.0
-    evidence: dict[str, Quantity] = {"seq_len": quantity(seq_len, "token")}
+    evidence: dict[str, Quantity] = {"seq_len": quantity(seq_len, "tokens")}
     message = f"A = I: the state is a sum that grows with the length, kept in {dtype}"
     overflows = False
     if mean > 0.0:
         length = MAX_FLOAT16 / mean
         overflows = dtype == "float16" and seq_len > length
-        evidence |= {"key_mean": quantity(mean, "per token"), "float16_length": quantity(length, "token")}
+        evidence |= {"key_mean": quantity(mean, "per token"), "float16_length": quantity(length, "tokens")}
         message += f"; the sum of keys grows by {mean:.3g} per token and leaves float16 after {length:,.0f} tokens"
     return Outcome(
         "fail",
@@ -91,6 +91,10 @@ rule = Rule(
                 "execution": {"dtype": {"state": "float16"}},
             },
         },
+    ),
+    kinds=(
+        Kind.NUMERICS,
+        Kind.OVERFLOW,
     ),
     fields_read=("execution.dtype", "decay", "erase", "lift", "features", "normalization.kind", "target.seq_len"),
     check=per_mixer(judge),

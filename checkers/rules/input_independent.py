@@ -51,6 +51,7 @@ rule = Rule(
     references=("arXiv 2312.00752, section 3.1", "arXiv 2510.09389, principle 2"),
     passes=({"mixer": {"features": {"map": "identity"}}}, "catalogue:mamba", "catalogue:rg_lru"),
     fails=("catalogue:s4d", "catalogue:lru_s5"),
+    kinds=(Kind.NO_SUPPRESSION,),
     fields_read=("features.map", "decay.source", "rotation.source", "erase", "scaling.gate", "io.value_gate"),
     check=per_mixer(judge),
 )

@@ -27,10 +27,10 @@ def judge(site: Site) -> Outcome:
         f" to length {break_even:,}, and the target is {seq_len:,}.",
         kind=Kind.LIFTED_STATE,
         evidence={
-            "state": quantity(cost.state_bytes, "byte per layer and sequence"),
-            "break_even_length": quantity(break_even, "token"),
-            "state_rows": quantity(rows, "row per head"),
-            "seq_len": quantity(seq_len, "token"),
+            "state": quantity(cost.state_bytes, "bytes per layer and sequence"),
+            "break_even_length": quantity(break_even, "tokens"),
+            "state_rows": quantity(rows, "rows per head"),
+            "seq_len": quantity(seq_len, "tokens"),
         },
         assumptions=(
             f"the state is kept in {mixer.execution.dtype.state}, the cache of keys and values in {site.target.dtype}",
@@ -62,6 +62,7 @@ rule = Rule(
             }
         },
     ),
+    kinds=(Kind.LIFTED_STATE,),
     fields_read=(
         "readout",
         "features.map",

@@ -182,6 +182,11 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "relu"}, "normalization": {"kind": "sum"}}},
         {"mixer": {"readout": {"kind": "sigmoid"}, "normalization": {"kind": "sum"}}},
     ),
+    kinds=(
+        Kind.ETA_VANISHES,
+        Kind.ETA_UNBOUNDED,
+        Kind.NOTE,
+    ),
     fields_read=(
         "normalization",
         "readout",

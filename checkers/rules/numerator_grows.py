@@ -40,7 +40,7 @@ def _judge_gain(site: Site, gain: Gain) -> Outcome:
         "output_gain": quantity(gain.highest, "output rms per value rms"),
         "output_gain_lowest": quantity(gain.lowest, "output rms per value rms"),
         "output_gain_supremum": quantity(gain.supremum, "output rms per value rms"),
-        "seq_len": quantity(seq_len, "token"),
+        "seq_len": quantity(seq_len, "tokens"),
     }
     assumptions = ("values and scores start independent; G = rms(z_jj) sqrt(min(L, 1 / (1 - a^2)))",)
     if gain.highest >= RAISED:
@@ -48,7 +48,8 @@ def _judge_gain(site: Site, gain: Gain) -> Outcome:
         return Outcome(
             "fail",
             site.at("normalization.kind"),
-            f"eta = 1 and no output norm: the output gain at length {seq_len:,} is {spread}, {limit:g} or more.",
+            f"eta = 1 and no output norm: the output at length {seq_len:,} has {spread} times the rms of the"
+            f" values (limit {limit:g}).",
             kind=Kind.NUMERATOR_LARGE if limit == LARGE else Kind.NUMERATOR_RAISED,
             evidence=evidence,
             assumptions=assumptions,
@@ -88,6 +89,11 @@ rule = Rule(
         {"target": {"seq_len": 16384}, "mixer": {"readout": {"kind": "identity"}}},
         {"target": {"seq_len": 64}, "mixer": {"readout": {"kind": "identity"}}},
         "catalogue:linear",
+    ),
+    kinds=(
+        Kind.NUMERATOR_LARGE,
+        Kind.NUMERATOR_RAISED,
+        Kind.NOTE,
     ),
     fields_read=(
         "normalization",

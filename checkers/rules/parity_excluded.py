@@ -72,6 +72,7 @@ rule = Rule(
     references=("arXiv 2411.12537, theorem 1", "arXiv 2502.10297"),
     passes=("catalogue:deltanet_neg",),
     fails=("catalogue:mamba2", "catalogue:gated_deltanet"),
+    kinds=(Kind.PARITY_EXCLUDED,),
     fields_read=("readout", "decay", "rotation", "erase", "lift", "features.norm", "target.needs"),
     check=judge,
 )

@@ -26,7 +26,7 @@ def judge(context: Context) -> Iterable[Outcome]:
 
 
 def _judge_blind(site: Site, elsewhere: str | None) -> Outcome:
-    evidence = {"layers": quantity(site.context.candidate.num_layers, "layer")}
+    evidence = {"layers": quantity(site.context.candidate.num_layers, "layers")}
     if elsewhere is not None:
         return Outcome(
             "fail",
@@ -66,7 +66,7 @@ def _judge_positional(site: Site) -> Outcome:
             site.at("io.short_conv"),
             f"local order only: A_t = I, and the short convolution sees {mixer.io.short_conv.width} tokens.",
             kind=Kind.NOTE,
-            evidence={"short_conv_width": quantity(mixer.io.short_conv.width, "token")},
+            evidence={"short_conv_width": quantity(mixer.io.short_conv.width, "tokens")},
         )
     return Outcome("pass", site.path, "a window, a chunk or an index gate tells positions apart")
 
@@ -118,6 +118,11 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}},
         {"blocks": [{"repeat": 4, "mixer": {"readout": {"kind": "exponential"}, "support": {"mask": "none"}}}]},
         "catalogue:softmax_nope",
+    ),
+    kinds=(
+        Kind.POSITION_ELSEWHERE,
+        Kind.NO_POSITION,
+        Kind.NOTE,
     ),
     fields_read=(
         "decay",

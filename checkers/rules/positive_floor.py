@@ -28,7 +28,7 @@ def judge(site: Site) -> Outcome:
             "floor": quantity(found.floor),
             "phi_at_8": quantity(peak),
             "weight_of_one_target": quantity(weight),
-            "seq_len": quantity(seq_len, "token"),
+            "seq_len": quantity(seq_len, "tokens"),
         },
         assumptions=("one target with score 8, every other key at the minimum of phi",),
     )
@@ -63,6 +63,7 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "exponential", "softcap": 0.5}, "normalization": {"kind": "sum"}}},
         "catalogue:based",
     ),
+    kinds=(Kind.NO_SUPPRESSION,),
     fields_read=("readout", "features.map", "target.seq_len"),
     check=per_mixer(judge),
 )

@@ -30,9 +30,9 @@ def judge(site: Site) -> Outcome:
         f" sequence, about (n + p) H L^2 / 2, and a cache of {cost.cache_bytes:,} bytes that grows with every token.",
         kind=Kind.QUADRATIC_COST,
         evidence={
-            "training_macs": quantity(macs, "MAC per layer and sequence, forward"),
-            "cache": quantity(cost.cache_bytes, "byte per layer and sequence"),
-            "cache_growth": quantity(cost.cache_bytes_per_token, "byte per token and layer"),
+            "training_macs": quantity(macs, "MACs per layer and sequence, forward"),
+            "cache": quantity(cost.cache_bytes, "bytes per layer and sequence"),
+            "cache_growth": quantity(cost.cache_bytes_per_token, "bytes per token and layer"),
         },
         assumptions=(f"the cache is kept in {site.target.dtype}",),
     )
@@ -48,7 +48,7 @@ def _finite(site: Site) -> Outcome:
         return Outcome("pass", site.at("readout"), "the state is finite and the same at any length")
     state = _cost(site).state_bytes
     reason = f"finite state of {state:,} bytes per layer at any length"
-    evidence: dict[str, Quantity] = {"state": quantity(state, "byte per layer and sequence")}
+    evidence: dict[str, Quantity] = {"state": quantity(state, "bytes per layer and sequence")}
     if mixer.execution.form == "quadratic":
         return Outcome(
             "pass",
@@ -65,7 +65,7 @@ def _finite(site: Site) -> Outcome:
         f"{reason}, but a scan stores one n x p state per position: more than the L x L matrix until"
         f" L > n p = {crossover:,}; the chunked form needs about n = {mixer.key_dim}.",
         kind=Kind.NOTE,
-        evidence=evidence | {"crossover_length": quantity(crossover, "token")},
+        evidence=evidence | {"crossover_length": quantity(crossover, "tokens")},
     )
 
 
@@ -80,7 +80,7 @@ def _bounded(site: Site, bound: int) -> Outcome:
         f"the cache stops at {bound} keys, but that is no less than the length {seq_len}: the cost is that of full"
         " attention here.",
         kind=Kind.NOTE,
-        evidence={"keys": quantity(bound, "token"), "seq_len": quantity(seq_len, "token")},
+        evidence={"keys": quantity(bound, "tokens"), "seq_len": quantity(seq_len, "tokens")},
     )
 
 
@@ -112,6 +112,10 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}},
         {"mixer": {"readout": {"kind": "identity", "softcap": 50.0}}},
         "catalogue:softmax_nope",
+    ),
+    kinds=(
+        Kind.QUADRATIC_COST,
+        Kind.NOTE,
     ),
     fields_read=(
         "readout",

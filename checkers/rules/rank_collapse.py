@@ -35,12 +35,12 @@ def judge(context: Context) -> Iterable[Outcome]:
             " of their distance to the mean token.",
             kind=Kind.MEMORY,
             evidence={
-                "layers_without_skip": quantity(depth, "layer"),
+                "layers_without_skip": quantity(depth, "layers"),
                 "relative_distance": quantity(left),
                 "relative_distance_by_layer": quantity(
                     tuple(relative_distance(layer, positions) for layer in range(1, depth + 1)[:16])
                 ),
-                "positions": quantity(positions, "token"),
+                "positions": quantity(positions, "tokens"),
             },
             assumptions=("uniform surrogate: row i averages its i keys; an estimate of the order of magnitude",),
             sources=("arXiv 2410.10609", "arXiv 2103.03404"),
@@ -116,6 +116,7 @@ rule = Rule(
             ]
         },
     ),
+    kinds=(Kind.MEMORY,),
     fields_read=("blocks", "normalization.kind", "support.diagonal", "target.seq_len"),
     check=judge,
 )

@@ -35,10 +35,10 @@ def _judge_state(site: Site, pairs: int) -> Outcome:
         f" {mixer.heads.head_dim} per head, {mixer.heads.num_heads} heads).",
         kind=Kind.MEMORY,
         evidence={
-            "recall_pairs": quantity(pairs, "pair"),
-            "capacity": quantity(capacity, "pair"),
-            "state_rows": quantity(rows, "row per head"),
-            "state": quantity(mixer.heads.num_heads * rows * mixer.heads.head_dim, "number per layer"),
+            "recall_pairs": quantity(pairs, "pairs"),
+            "capacity": quantity(capacity, "pairs"),
+            "state_rows": quantity(rows, "rows per head"),
+            "state": quantity(mixer.heads.num_heads * rows * mixer.heads.head_dim, "numbers per layer"),
         },
         assumptions=("random keys, one write per pair, no erase",),
     )
@@ -61,6 +61,7 @@ rule = Rule(
     references=("arXiv 2312.04927", "arXiv 2402.18668"),
     passes=({"target": {"recall_pairs": 64}, "mixer": {"heads": {"state_dim": 64}}},),
     fails=({"target": {"recall_pairs": 64}, "mixer": {"heads": {"state_dim": 16}}},),
+    kinds=(Kind.MEMORY,),
     fields_read=("heads", "readout", "features.map", "erase", "target.recall_pairs"),
     check=judge,
 )

@@ -97,7 +97,7 @@ def _evidence(site: Site, found: Moments) -> dict[str, Quantity]:
         "score_std": quantity(found.std),
         "score_mean": quantity(found.mean),
         "band": quantity(BAND),
-        "key_width": quantity(mixer.key_dim, "channel"),
+        "key_width": quantity(mixer.key_dim, "channels"),
         "base": quantity(mixer.scaling.factor(mixer.key_dim)),
     }
     if product is not None:
@@ -161,6 +161,11 @@ rule = Rule(
         {"mixer": {**UNSCALED, "features": {"norm": "l2"}, "scaling": {"base": 0.0125}}},
         {"mixer": {**UNSCALED, "scaling": {"base": "n^-1/2", "where": "after"}}},
         "catalogue:softmax_unscaled",
+    ),
+    kinds=(
+        Kind.SCORE_OFF,
+        Kind.SCORE_FAR,
+        Kind.NOTE,
     ),
     fields_read=(
         "readout",

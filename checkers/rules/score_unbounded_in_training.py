@@ -41,6 +41,7 @@ rule = Rule(
     references=("arXiv 2302.05442", "arXiv 2510.09389, principle 5"),
     passes=("catalogue:softmax_qknorm", "catalogue:softmax_softcap"),
     fails=("catalogue:softmax_rope",),
+    kinds=(Kind.SCALE_AT_INIT_ONLY,),
     fields_read=("readout", "features.norm", "features.map"),
     check=per_mixer(judge),
 )

@@ -50,10 +50,10 @@ def _judge_half_life(site: Site, steps: float, initial: tuple[float, float]) -> 
         f" below {f'{VANISHING:g} steps' if vanishing else f'L / 8 = {wanted:g}'} at length {seq_len:,}{allows}.",
         kind=kind,
         evidence={
-            "longest_half_life": quantity(steps, "step"),
-            "shortest_half_life": quantity(half_life(initial[0]), "step"),
-            "wanted_half_life": quantity(wanted, "step"),
-            "seq_len": quantity(seq_len, "token"),
+            "longest_half_life": quantity(steps, "steps"),
+            "shortest_half_life": quantity(half_life(initial[0]), "steps"),
+            "wanted_half_life": quantity(wanted, "steps"),
+            "seq_len": quantity(seq_len, "tokens"),
         },
     )
 
@@ -81,6 +81,11 @@ rule = Rule(
         {"mixer": {"decay": {**MAMBA, "initial": [0.0, 0.5]}}},
         {"target": {"needs": ["recall"]}, "mixer": {"decay": {**MAMBA, "initial": [0.0, 0.27]}}},
         {"mixer": {"decay": {"granularity": "scalar", "source": "learned", "map": "sigmoid", "initial": [0.5, 0.9]}}},
+    ),
+    kinds=(
+        Kind.HORIZON_SHORT,
+        Kind.HORIZON_VANISHING,
+        Kind.HORIZON_LEARNABLE,
     ),
     fields_read=("decay", "readout", "target.seq_len", "target.needs"),
     check=per_mixer(judge),

@@ -28,9 +28,9 @@ def judge(context: Context) -> Iterable[Outcome]:
             f" {seq_len:,}.",
             kind=Kind.MEMORY,
             evidence={
-                "reach": quantity(reach, "token"),
-                "layers": quantity(context.candidate.num_layers, "layer"),
-                "seq_len": quantity(seq_len, "token"),
+                "reach": quantity(reach, "tokens"),
+                "layers": quantity(context.candidate.num_layers, "layers"),
+                "seq_len": quantity(seq_len, "tokens"),
             },
         )
     ]
@@ -75,6 +75,7 @@ rule = Rule(
         {"blocks": [{"repeat": 2, "mixer": {"readout": {"kind": "exponential"}, "support": {"window": 64}}}]},
         {"mixer": {"readout": {"kind": "exponential"}, "support": {"chunk": 256}}},
     ),
+    kinds=(Kind.MEMORY,),
     fields_read=("support.window", "support.chunk", "lift.width", "io.short_conv", "blocks", "target.seq_len"),
     check=judge,
 )

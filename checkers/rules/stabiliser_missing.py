@@ -130,6 +130,10 @@ rule = Rule(
             }
         },
     ),
+    kinds=(
+        Kind.FLOOR_STABILISER,
+        Kind.NO_STABILISER,
+    ),
     fields_read=(
         "readout",
         "scaling",

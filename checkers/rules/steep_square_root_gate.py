@@ -64,6 +64,7 @@ rule = Rule(
         },
     ),
     fails=("catalogue:rg_lru",),
+    kinds=(Kind.NUMERICS,),
     fields_read=("scaling.gate", "decay.range", "decay.initial", "decay.source"),
     check=per_mixer(judge),
 )

@@ -45,6 +45,7 @@ rule = Rule(
             "lint": {"ignore": [{"rule": "quadratic-cost", "reason": "short contexts only"}]},
         },
     ),
+    kinds=(Kind.UNUSED,),
     fields_read=("lint", "blocks"),
     check=judge,
     stage="report",

@@ -69,9 +69,8 @@ def _show(name: str, chosen: Format) -> None:
 
 
 def _description(entry: "Entry") -> str:
-    source = f"{entry.authors}, {entry.year}, {entry.url}" + f" ({entry.place})" * bool(entry.place)
     facts = {
-        "source": source,
+        "source": f"{entry.authors}, {entry.year}, {entry.url}",
         "tuple": entry.equation,
         "state": entry.state,
         "known for": entry.known_for,
@@ -79,5 +78,5 @@ def _description(entry: "Entry") -> str:
         "sizes": entry.sizes,
         "left out": entry.left_out,
     }
-    lines = [f"{name:<10} {text}" for name, text in facts.items() if text]
+    lines = [screen.paragraph(text, label=f"{name:<10} ") for name, text in facts.items() if text]
     return "\n".join([f"{entry.name}: {entry.title}", "", *lines, ""])

@@ -1,6 +1,10 @@
 """`sextant lint`: the report on every spec given, and an exit code that a script can trust."""
 
+import os
+import sys
+from collections.abc import Callable, Sequence
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
@@ -11,6 +15,7 @@ if TYPE_CHECKING:
     from checkers.settings import Settings
     from designspace.candidate import Candidate
 
+FORMATS = "checkers.formats"
 SPEC_SUFFIXES = (".yaml", ".yml", ".json")
 EXIT_FINDINGS = 1
 
@@ -52,7 +57,7 @@ def lint(
     from checkers.check import check
     from designspace.specfile import load_with_places
 
-    render = _formatter(output_format)
+    render = formatter(output_format)
     settings = _settings(select, ignore)
     reports = []
     for source in (file for spec in specs for file in _files(spec)):
@@ -62,6 +67,26 @@ def lint(
     typer.echo(render(reports), nl=False)
     if any(_fails(report, fail_on) for report in reports):
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def formatter(name: str) -> "Callable[[Sequence[Report]], str]":
+    """The renderer of an output format.
+
+    Raises:
+        SpecError: there is no such format.
+    """
+    from checkers.format import Format
+    from designspace import units
+    from designspace.errors import SpecError
+    from designspace.events import nearest, quoted
+
+    known = units.names(FORMATS)
+    if name not in known:
+        close = nearest(name, known)
+        remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
+        raise SpecError(f"{quoted(name)} is no output format; {remedy}")
+    render = units.load_unit(FORMATS, name, "format", Format).render
+    return partial(render, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
 
 
 def retargeted(

@@ -94,13 +94,13 @@ def _named(code: str) -> "Rule":
 
 def _page(rule: "Rule", *, heading: str, example: Any) -> str:
     parts = {
-        "What": rule.what,
-        "Why": rule.why,
-        "Exceptions": "\n".join(f"- {text}" for text in rule.exceptions),
-        "Fix": rule.fix,
+        "What": screen.paragraph(rule.what),
+        "Why": screen.paragraph(rule.why),
+        "Exceptions": "\n".join(screen.paragraph(text, label="- ") for text in rule.exceptions),
+        "Fix": screen.paragraph(rule.fix),
         "Passes": example(_yaml(rule.passes[0])) if rule.passes else "",
         "Fails": example(_yaml(rule.fails[0])) if rule.fails else "",
-        "References": "\n".join(f"- {text}" for text in rule.references),
+        "References": "\n".join(screen.paragraph(text, label="- ") for text in rule.references),
     }
     title = heading.format(f"{rule.code} {rule.name}").replace("## ", "# ")
     facts = f"principle {rule.principle}, {rule.group}, precision {rule.precision}"

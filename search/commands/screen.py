@@ -2,6 +2,7 @@
 
 import json
 import sys
+import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
+TEXT_WIDTH = 100
 PIPE_WIDTH = 160  # columns when the output is not a terminal
 
 
@@ -62,6 +64,11 @@ def cell(value: object) -> str:
             return f"{value:.4g}"
         case _:
             return str(value)
+
+
+def paragraph(text: str, *, label: str = "") -> str:
+    """`text` in lines of `TEXT_WIDTH` characters, after a label that the other lines leave room for."""
+    return textwrap.fill(text, TEXT_WIDTH, initial_indent=label, subsequent_indent=" " * len(label))
 
 
 def print_json(data: Any) -> None:

@@ -14,7 +14,6 @@ from designspace.readout import degree
 from designspace.units import discover
 from tests.strategies import random_mixer
 from workers import coefficients as definition
-from workers.form import Form
 from workers.forms import quadratic, recurrent
 from workers.initial import normal, random_parameters, raw_std
 from workers.realise import random_signals, raw_shapes, realise
@@ -27,15 +26,15 @@ BATCH = 2
 GROUPS = 10  # random mixers are tested in groups, so that a failure names few seeds
 ROW_MAX = {"execution": {"stabiliser": "row_max"}}  # `none` may overflow: that is what it says
 OF_PARAMETERS = ("table", "base", "taps", "bonus", "skip", "sink")  # signals without a position
-SMALL = {"num_heads": 2, "state_dim": 4, "head_dim": 3, "kv_groups": None}
+SMALL = {"num_heads": 2, "state_dim": 8, "head_dim": 3, "kv_groups": None}
 
 
 def catalogue_mixers() -> dict[str, MixerSpec]:
     """Every distinct mixer of the catalogue, with small heads."""
-    found = {}
+    found: dict[str, MixerSpec] = {}
     for name, entry in discover("designspace.catalogue", "entry", Entry).items():
-        mixers = {mixer for block in entry.candidate.blocks for mixer in mixers_of(block.mixer)}
-        found |= {f"{name}-{at}": small(mixer) for at, mixer in enumerate(sorted(mixers, key=repr))}
+        mixers = {repr(m): m for block in entry.candidate.blocks for m in mixers_of(block.mixer)}
+        found |= {f"{name}-{at}": small(mixer) for at, (_, mixer) in enumerate(sorted(mixers.items()))}
     return found
 
 
@@ -43,7 +42,7 @@ def mixers_of(mixer: Any) -> list[MixerSpec]:
     """The mixers of one block: none, one, or the branches that run in parallel."""
     if mixer is None or isinstance(mixer, MixerSpec):
         return [] if mixer is None else [mixer]
-    return list(mixer.branches)
+    return list(mixer.parallel)
 
 
 def small(mixer: MixerSpec) -> MixerSpec:
@@ -57,6 +56,9 @@ def small(mixer: MixerSpec) -> MixerSpec:
     if isinstance(mixer.shear.slopes, tuple):
         data["shear"] |= {"slopes": mixer.shear.slopes[: SMALL["num_heads"]]}
     return MixerSpec.model_validate(data)
+
+
+CATALOGUE = catalogue_mixers()
 
 
 def seeds(count: int, group: int) -> Iterator[int]:
@@ -129,3 +131,116 @@ def test_forms_equal_the_definition_in_float64(seq_len: int, group: int) -> None
         else:
             results = [form.apply(spec, signals) for form in FORMS if form.invalid_reason(spec) is None]
             assert not any(y.isfinite().all() for y in (definition.outputs(spec, signals), *results)), seed
+
+
+@pytest.mark.parametrize("seq_len", LENGTHS)
+@pytest.mark.parametrize("name", sorted(CATALOGUE))
+def test_forms_agree_in_float32_on_the_catalogue(name: str, seq_len: int) -> None:
+    spec = CATALOGUE[name]
+    signals = random_signals(spec, seed=seq_len, batch=BATCH, seq_len=seq_len)
+    assert_float32_agrees(spec, signals)
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_forms_agree_in_float32_on_random_mixers(group: int) -> None:
+    compared = 0
+    for seed in seeds(300, group):
+        spec = random_mixer(seed, fixed=ROW_MAX)
+        signals = random_signals(spec, seed=seed, batch=BATCH, seq_len=LENGTHS[seed % 4])
+        if is_certified(spec) and signals_are_finite(signals):
+            assert_float32_agrees(spec, signals)
+            compared += 1
+    assert compared >= 20
+
+
+def assert_float32_agrees(spec: MixerSpec, signals: Signals) -> None:
+    """Each form in float32 against the definition in float64, over the rows that are finite there."""
+    alpha, expected = definition.coefficients(spec, signals), definition.outputs(spec, signals)
+    allowed = FLOAT32 * condition(alpha) * max(1.0, float(signals.v.abs().max()))
+    single = in_float32(signals)
+    for form in FORMS:
+        if form.invalid_reason(spec) is None:
+            error = difference(form.apply(spec, single).double(), expected)
+            assert error <= allowed, (form.name, error, allowed, spec.model_dump(exclude_defaults=True))
+
+
+def in_float32(signals: Signals) -> Signals:
+    """The same signals in float32."""
+    return Signals(**{name: value.float() for name, value in vars(signals).items() if value is not None})
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_gradients_equal_those_of_the_definition(group: int) -> None:
+    compared = 0
+    for seed in seeds(100, group):
+        spec = random_mixer(seed, fixed=ROW_MAX)
+        expected = gradients(spec, seed, definition.outputs)
+        if expected is None:
+            continue
+        for form in FORMS:
+            if form.invalid_reason(spec) is None:
+                found = gradients(spec, seed, form.apply)
+                assert found is not None, seed
+                compared += 1
+                for name, gradient in expected.items():
+                    error = difference(found[name], gradient)
+                    assert error <= FLOAT64 * max(1.0, largest(gradient)), (seed, form.name, name, error)
+    assert compared >= 8
+
+
+def gradients(spec: MixerSpec, seed: int, compute: Callable[..., Tensor]) -> dict[str, Tensor] | None:
+    """Gradient of a random projection of the output to every pre-activation and parameter; None if it is not finite.
+
+    Not to the signals themselves: some of those are tied (one decay per rotating pair).
+    """
+    std = raw_std(spec)
+    leaves = {
+        name: std[name] * normal((BATCH, 9 * shape.steps, shape.heads, shape.width), seed=seed, name=name).double()
+        for name, shape in raw_shapes(spec).items()
+    }
+    names = tuple(leaves)
+    leaves |= {name: value.double() for name, value in random_parameters(spec, seed=seed).items()}
+    leaves = {name: value.detach().requires_grad_() for name, value in leaves.items()}
+    signals = realise(spec, {n: leaves[n] for n in names}, {n: x for n, x in leaves.items() if n not in names})
+    output = compute(spec, signals)
+    if not output.isfinite().all():
+        return None
+    projection = normal(tuple(output.shape), seed=seed, name="projection").double()
+    found = torch.autograd.grad((output * projection).sum(), list(leaves.values()), allow_unused=True)
+    return {n: torch.zeros_like(x) if g is None else g for (n, x), g in zip(leaves.items(), found, strict=True)}
+
+
+def largest(x: Tensor) -> float:
+    """Largest finite absolute value."""
+    return float(torch.where(x.isfinite(), x, 0.0).abs().max()) if x.numel() else 0.0
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_later_tokens_never_change_an_output(group: int) -> None:
+    compared = 0
+    for seed in seeds(200, group):
+        spec = random_mixer(seed, fixed=ROW_MAX)
+        signals, other = (
+            random_signals(spec, seed=s, batch=BATCH, seq_len=17, dtype=torch.float32) for s in (seed, seed + 1000)
+        )
+        if spec.support.mask == "none" or not (signals_are_finite(signals) and signals_are_finite(other)):
+            continue
+        changed = continued_by(signals, other, start=8)
+        computed = [definition.outputs, *(form.apply for form in FORMS if form.invalid_reason(spec) is None)]
+        for compute in computed:
+            before, after = compute(spec, signals)[:, :8], compute(spec, changed)[:, :8]
+            assert torch.equal(before.nan_to_num(), after.nan_to_num()), seed
+        compared += 1
+    assert compared >= 10
+
+
+def continued_by(signals: Signals, other: Signals, *, start: int) -> Signals:
+    """`signals` up to token `start`, `other` from there; parameters stay."""
+    result: dict[str, Tensor] = {}
+    for field in fields(signals):
+        value, later = getattr(signals, field.name), getattr(other, field.name)
+        if value is None or field.name in OF_PARAMETERS:
+            continue
+        steps = start * value.shape[1] // signals.q.shape[1]
+        result[field.name] = torch.cat([value[:, :steps], later[:, steps:]], dim=1)
+    return replace(signals, **result)

@@ -1,0 +1,113 @@
+"""Plain text for people: findings by principle, each with its formula and the numbers it used."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from checkers.finding import Edit, Finding, Quantity, Report, Severity
+from checkers.format import Format
+from checkers.principles import FAMILIES
+
+WIDTH = 110
+COLOURS: dict[Severity, str] = {"error": "\033[31m", "warning": "\033[33m", "info": "\033[36m"}
+BOLD, RESET = "\033[1m", "\033[0m"
+LEVELS: tuple[Severity, ...] = ("error", "warning", "info")
+SHOWN_PATHS = 3
+
+
+def render(reports: Sequence[Report], *, colour: bool = False) -> str:
+    """The reports one after the other."""
+    return "\n".join("\n".join(_report(report, colour=colour)) + "\n" for report in reports)
+
+
+def _report(report: Report, *, colour: bool) -> Iterator[str]:
+    target = report.target
+    source = f"  {report.candidate.source}" if report.candidate.source else ""
+    yield _bold(f"{report.candidate.name}  {report.candidate.fingerprint}{source}", colour)
+    needs = f", needs {', '.join(target.needs)}" if target.needs else ""
+    yield f"  length {target.seq_len:,}, {target.dtype}, {target.provenance}{needs}"
+    by_principle = sorted(report.active, key=lambda finding: finding.principle)
+    for principle, group in groupby(by_principle, key=lambda finding: finding.principle):
+        family = FAMILIES[principle]
+        yield ""
+        yield _bold(f"P{principle} {family.title}", colour) + f"  [{family.formula}]"
+        for alike in _alike(list(group)):
+            yield from _finding(alike, colour=colour)
+    yield ""
+    yield from _closing(report)
+
+
+def _alike(findings: list[Finding]) -> list[list[Finding]]:
+    """Findings of one rule with one message, worst first: equal blocks are shown once."""
+    groups: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        groups.setdefault((finding.code, finding.message), []).append(finding)
+    return sorted(groups.values(), key=lambda group: (LEVELS.index(group[0].severity), group[0].code))
+
+
+def _finding(alike: list[Finding], *, colour: bool) -> Iterator[str]:
+    first = alike[0]
+    level = f"{COLOURS[first.severity]}{first.severity}{RESET}" if colour else first.severity
+    yield f"  {level} {first.code} {first.name}  {_where(alike)}"
+    yield from _wrapped(first.message, 6)
+    for name, quantity in first.evidence.items():
+        yield f"      {name} = {shown(quantity)}"
+    for assumption in first.assumptions:
+        yield from _wrapped(f"assumes {assumption}", 6)
+    if first.fix is not None:
+        edits = "; ".join(_edit(edit) for edit in first.fix.edits)
+        yield from _wrapped(f"fix ({first.fix.applicability}): {edits}", 6)
+
+
+def _where(alike: list[Finding]) -> str:
+    places = [
+        f"{finding.span.file}:{finding.span.line}:{finding.span.column} {finding.path}"
+        if finding.span
+        else finding.path
+        for finding in alike
+    ]
+    more = len(places) - SHOWN_PATHS
+    return ", ".join(places[:SHOWN_PATHS]) + (f" and {more} more" if more > 0 else "")
+
+
+def shown(quantity: Quantity) -> str:
+    """`8.00 token` for a quantity."""
+    match quantity.value:
+        case str() as text:
+            value = text
+        case tuple() as values:
+            value = "[" + ", ".join(f"{item:.3g}" for item in values) + "]"
+        case number:
+            value = f"{number:,.0f}" if number == int(number) and abs(number) < 1e6 else f"{number:.4g}"
+    return f"{value} {quantity.unit}".rstrip()
+
+
+def _edit(edit: Edit) -> str:
+    return f"remove {edit.path}" if edit.action == "remove" else f"set {edit.path} to {edit.value}"
+
+
+def _closing(report: Report) -> Iterator[str]:
+    summary = report.summary
+    counts = ", ".join(
+        f"{count} {name}{'' if count == 1 else 's'}"
+        for count, name in ((summary.errors, "error"), (summary.warnings, "warning"), (summary.infos, "info"))
+    )
+    silenced = sum(finding.suppressed is not None for finding in report.findings)
+    yield f"{counts}{f' ({silenced} suppressed)' if silenced else ''}; {summary.passed} rules pass"
+    unknown = [verdict for verdict in report.verdicts if verdict.verdict == "unknown"]
+    if unknown:
+        yield f"not judged ({len(unknown)}):"
+        for verdict in unknown:
+            yield from _wrapped(f"{verdict.code} {verdict.name}: {verdict.reason}", 2)
+
+
+def _wrapped(text: str, indent: int) -> list[str]:
+    spaces = " " * indent
+    return textwrap.wrap(text, WIDTH, initial_indent=spaces, subsequent_indent=spaces + "  ", break_long_words=False)
+
+
+def _bold(text: str, colour: bool) -> str:
+    return f"{BOLD}{text}{RESET}" if colour else text
+
+
+format = Format(media_type="text/plain", render=render)  # noqa: A001 - the attribute that units.discover takes

@@ -1,0 +1,47 @@
+"""CD805 unbounded-log-decay: a chunked form divides by cumulative decays that may reach zero."""
+
+import math
+
+from checkers.finding import quantity
+from checkers.overflow import LOG_MAX
+from checkers.rule import Outcome, Rule, Site, per_mixer
+from checkers.severity import Kind
+
+SUB_CHUNK = 16  # steps; fla's sub-chunk for diagonal decays
+
+
+def judge(site: Site) -> Outcome:
+    """The lower bound of the log-decay, where the form needs exp of its negative."""
+    mixer, low = site.mixer, site.mixer.decay.hull[0]
+    if mixer.execution.form != "chunked" or mixer.decay.granularity == "none":
+        return Outcome("inapplicable", site.at("execution.form"), "no decay in a chunked form")
+    bound = -math.log(low) if low > 0 else math.inf
+    if bound * SUB_CHUNK <= LOG_MAX["float32"]:
+        return Outcome("pass", site.at("decay.range"), f"log-decay of at least -{bound:.3g}: {SUB_CHUNK} steps fit")
+    return Outcome(
+        "fail",
+        site.at("decay.range"),
+        f"{'the log-decay has no lower bound' if low == 0 else f'the log-decay reaches -{bound:.3g}'}: a chunked form"
+        f" that divides by the cumulative decay of {SUB_CHUNK} steps can overflow.",
+        kind=Kind.NOTE,
+        evidence={"lowest_factor": quantity(low, "per step"), "steps": quantity(SUB_CHUNK, "steps")},
+    )
+
+
+rule = Rule(
+    code="CD805",
+    name="unbounded-log-decay",
+    group="advice",
+    precision="medium",
+    what="`execution.form: chunked` with a decay whose range reaches (nearly) 0.",
+    why="Chunked kernels form exp(-cumulative log-decay); saturated gates make 0 * inf. A published kernel bounds its"
+    " log-decay by -5 for this reason.",
+    exceptions=("Masked segment sums never divide: the tuple is sound, only such kernels suffer. Info.",),
+    fix="Bound `decay.range` from below (exp(-5) = 0.0067), or use segment sums.",
+    references=("catalogue, KDA safe gate",),
+    passes=({"mixer": {"decay": {"granularity": "scalar", "range": [0.0067, 1.0]}, "execution": {"form": "chunked"}}},),
+    fails=({"mixer": {"decay": {"granularity": "diagonal"}, "execution": {"form": "chunked"}}},),
+    kinds=(Kind.NOTE,),
+    fields_read=("execution.form", "decay.range"),
+    check=per_mixer(judge),
+)
