@@ -7,6 +7,7 @@ are non-zero; the factor a of the evolution and the gate b are tied as declared,
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from checkers import scores
 from checkers.quadrature import Moments, moments
@@ -48,10 +49,9 @@ def output_gain(mixer: MixerSpec, seq_len: int) -> Gain | None:
 
 def gain_of_step(mixer: MixerSpec, product: Moments, step: Step, seq_len: int) -> float:
     """Output rms over value rms for one setting of the heads."""
-    after = mixer.scaling.where == "after"
-    base = mixer.scaling.factor(mixer.key_dim)
-    score = product.times_independent(step.gate).times(1.0 if after else base)
-    written = _readout_moments(mixer.readout, score, seq_len).times(base if after else 1.0)
+    score = product.times_independent(step.gate).times(scores.score_base(mixer))
+    after = mixer.scaling.factor(mixer.key_dim) if mixer.scaling.where == "after" else 1.0
+    written = _readout_moments(mixer.readout, score, seq_len).times(scores.tame(after))
     degree = readouts.homogeneous_degree(mixer.readout)
     factor = 1.0 if degree is None else step.factor**degree  # a readout with phi(0) != 0 never forgets
     keys = _visible(mixer, seq_len)
@@ -154,9 +154,10 @@ def _value_mean(mixer: MixerSpec) -> float:
     if mixer.io.value_activation != "silu":
         return 0.0
     value = scores.entry("silu", 1.0, 1)
-    return value.mean / value.rms
+    return value.mean / math.sqrt(value.square)
 
 
+@lru_cache(1024)
 def _readout_moments(readout: Readout, score: Moments, seq_len: int) -> Moments:
     """Moments of phi(z) for a normal z with these moments."""
     match readout:

@@ -7,7 +7,7 @@ import math
 from functools import lru_cache
 from typing import assert_never
 
-from checkers.quadrature import Moments, moments
+from checkers.quadrature import Moments, Powers, moments, powers
 from designspace.decay import Decay
 from designspace.features import Features, MapName
 from designspace.mixer import MixerSpec
@@ -17,6 +17,8 @@ from designspace.spec import Range
 DEFAULT_DT = (0.001, 0.1)  # step sizes of Mamba, arXiv 2312.00752; what workers use where none is declared
 ONE = Moments(1.0, 1.0)
 CACHE = 4096
+LARGEST = 1e18  # of a standard deviation, gain or base; predictions beyond it are the same
+MAX_VARIANCE = 50.0  # of a raw entry behind an exponential; keeps exp(6 variance) finite
 
 
 def score_moments(mixer: MixerSpec) -> Moments | None:
@@ -24,87 +26,131 @@ def score_moments(mixer: MixerSpec) -> Moments | None:
     product, gate = product_moments(mixer), gate_moments(mixer)
     if product is None or gate is None:
         return None
-    base = 1.0 if mixer.scaling.where == "after" else mixer.scaling.factor(mixer.key_dim)
-    return product.times_independent(gate).times(base)
+    return product.times_independent(gate).times(score_base(mixer))
+
+
+def score_base(mixer: MixerSpec) -> float:
+    """The constant factor on the score; 1 where the base acts after phi."""
+    return 1.0 if mixer.scaling.where == "after" else tame(mixer.scaling.factor(mixer.key_dim))
+
+
+def tame(value: float) -> float:
+    """`value` kept where its fourth power is a finite float."""
+    return min(max(value, 1.0 / LARGEST), LARGEST)
 
 
 def product_moments(mixer: MixerSpec) -> Moments | None:
     """Moments of q . k after feature map, norm and gain, for a query and a key of two random tokens."""
-    complement = _complement(mixer.decay) if mixer.features.map == "one_minus_decay" else None
-    return _product(mixer.features, mixer.heads.state_dim, complement)
+    return _product(mixer.features, mixer.heads.state_dim, _complement_entry(mixer))
 
 
 @lru_cache(CACHE)
-def _product(features: Features, state_dim: int, complement: Moments | None) -> Moments | None:
-    width, gain = features.feature_dim(state_dim), features.gain**2
+def _product(features: Features, state_dim: int, complement: Powers | None) -> Moments | None:
+    width, gain = features.feature_dim(state_dim), tame(features.gain) ** 2
+    q_std, k_std = tame(features.q_std), tame(features.k_std)
     match features.map:
         case "static":
-            return Moments(0.0, width * (features.q_std * features.k_std) ** 2).times(gain)
+            return Moments(0.0, width * (q_std * k_std) ** 2).times(gain)
         case "taylor2" if features.norm == "none":
-            return _taylor(features.q_std * features.k_std).times(gain)
+            return _taylor(q_std * k_std).times(gain)
         case "favor" if features.norm == "none":
-            variance = (features.q_std * features.k_std) ** 2  # the features estimate exp(n^-1/2 q . k)
+            variance = min((q_std * k_std) ** 2, MAX_VARIANCE)  # the features estimate exp(n^-1/2 q . k)
             return Moments(math.exp(0.5 * variance), math.exp(2.0 * variance)).times(gain)
         case "taylor2" | "favor" | "rff":
             return None
         case "one_minus_decay":
-            query, key = entry("silu", features.q_std, state_dim), complement
+            query, key = entry("silu", q_std, state_dim), complement
         case name:
-            query, key = entry(name, features.q_std, state_dim), entry(name, features.k_std, state_dim)
+            query, key = entry(name, q_std, state_dim), entry(name, k_std, state_dim)
     return None if key is None else _normed(features, width, query, key)
 
 
-def _normed(features: Features, width: int, query: Moments, key: Moments) -> Moments | None:
-    """q . k of `width` independent entries, each vector divided by its norm's typical length."""
-    mean, square = query.mean * key.mean, query.square * key.square
+def _normed(features: Features, width: int, query: Powers, key: Powers) -> Moments | None:
+    """q . k of `width` independent entries, each vector divided by its norm."""
+    if features.norm != "none" and not (query.square and key.square):  # a vector of zeros has no direction
+        return None
+    mean, spread = query.mean * key.mean, query.square * key.square - (query.mean * key.mean) ** 2
     match features.norm:
         case "none":
             length = 1.0
-        case "l2":
-            length = width * math.sqrt(square)
-        case "rms" | "rms_weighted":
-            length = math.sqrt(square)
+            spread += _sum_spread(query, key) if features.map == "softmax_pm" else 0.0  # a softmax divides by a sum
+        case "l2" | "rms" | "rms_weighted":
+            length = math.sqrt(query.square * key.square) * (width if features.norm == "l2" else 1.0)
+            spread += _length_spread(query, key)
         case "layernorm":
-            mean, square, length = 0.0, query.std**2 * key.std**2, query.std * key.std
+            mean, length = 0.0, math.sqrt(query.variance * key.variance)
+            spread = length**2
         case "sum":
+            if not features.is_nonnegative:
+                return None
             length = width**2 * mean
+            spread += _sum_spread(query, key)
         case _:
             assert_never(features.norm)
-    if length == 0.0:
+    if length == 0.0:  # constant entries, centred
         return None
-    total = Moments(width * mean, width * (square - mean**2) + (width * mean) ** 2)
-    return total.times(features.gain**2 / length)
+    total = Moments(width * mean, width * spread + (width * mean) ** 2)
+    return total.times(tame(features.gain) ** 2 / length)
+
+
+def _length_spread(query: Powers, key: Powers) -> float:
+    """What dividing by |q| |k| adds to the variance per channel of x y, to first order (delta method).
+
+    x y is corrected by a / 2 (x^2 / E x^2 + y^2 / E y^2) with a = E x E y: long vectors also have long products.
+    """
+    mean = query.mean * key.mean
+    own = sum(0.25 * mean**2 * (one.fourth / one.square**2 - 1.0) for one in (query, key))
+    shared = sum(
+        mean * other.mean * (one.cube - one.mean * one.square) / one.square
+        for one, other in ((query, key), (key, query))
+    )
+    return own - shared
+
+
+def _sum_spread(query: Powers, key: Powers) -> float:
+    """The same for division by the sums of q and k: the correction is a (x / E x + y / E y)."""
+    mean = query.mean * key.mean
+    own = sum(mean**2 * one.variance / one.mean**2 for one in (query, key))
+    shared = sum(2.0 * mean * other.mean * one.variance / one.mean for one, other in ((query, key), (key, query)))
+    return own - shared
 
 
 @lru_cache(CACHE)
-def entry(name: MapName, std: float, state_dim: int) -> Moments:
-    """Moments of one entry of a key (or query) after the elementwise map, for raw entries N(0, std^2).
+def entry(name: MapName, std: float, state_dim: int) -> Powers:
+    """Powers of one entry of a key (or query) after the elementwise map, for raw entries N(0, std^2).
 
     Raises:
         ValueError: the map is not elementwise.
     """
     match name:
         case "identity":
-            return Moments(0.0, std**2)
+            return Powers(0.0, std**2, 0.0, 3.0 * std**4)
         case "hadamard":
-            return Moments(0.0, std**4)
+            raw = entry("identity", std, state_dim)
+            return raw.times_independent(raw)
         case "silu":
-            return moments(lambda x: silu(std * x))
+            return powers(lambda x: silu(std * x))
         case "relu":
-            return Moments(std / math.sqrt(2.0 * math.pi), 0.5 * std**2)
+            half = std / math.sqrt(2.0 * math.pi)
+            return Powers(half, 0.5 * std**2, 2.0 * half * std**2, 1.5 * std**4)
         case "elu+1":
-            return moments(lambda x: std * x + 1.0 if x > 0 else math.exp(std * x))
+            return powers(lambda x: std * x + 1.0 if x > 0 else math.exp(std * x))
         case "softmax_pm":
-            return Moments(1.0, math.exp(min(std**2, 100.0))).times(1.0 / (2 * state_dim))
+            return _softmax_entry(min(std**2, MAX_VARIANCE), 2 * state_dim)
         case "dpfp":
             relu = entry("relu", std, state_dim)
             return relu.times_independent(relu)
         case "ones":
-            return ONE
+            return Powers(1.0, 1.0, 1.0, 1.0)
         case "taylor2" | "favor" | "rff" | "one_minus_decay" | "static":
             raise ValueError(f"`{name}` is not an elementwise map of the raw entries.")
         case _:
             assert_never(name)
+
+
+def _softmax_entry(variance: float, width: int) -> Powers:
+    """exp(x) / (width E exp(x)): lognormal entries over a sum that concentrates."""
+    return Powers(*(math.exp(0.5 * d * (d - 1) * variance) / width**d for d in (1, 2, 3, 4)))
 
 
 def gate_moments(mixer: MixerSpec) -> Moments | None:
@@ -137,6 +183,17 @@ def _free_gate(gate: str) -> Moments:
     if gate in ("exp", "exp_key"):
         return Moments(math.exp(0.5), math.exp(2.0))
     return moments(lambda x: 1.0 / (1.0 + math.exp(-x))).times(2.0 if gate == "two_sigmoid" else 1.0)
+
+
+def _complement_entry(mixer: MixerSpec) -> Powers | None:
+    """Powers of a key entry 1 - a, uniform over the initial range; None for other maps and undeclared ranges."""
+    initial = mixer.decay.initial_range
+    if mixer.features.map != "one_minus_decay" or initial is None:
+        return None
+    low, high = 1.0 - initial[1], 1.0 - initial[0]
+    if low == high:
+        return Powers(*(low**d for d in (1, 2, 3, 4)))
+    return Powers(*((high ** (d + 1) - low ** (d + 1)) / ((d + 1) * (high - low)) for d in (1, 2, 3, 4)))
 
 
 def _complement(decay: Decay) -> Moments | None:

@@ -13,7 +13,6 @@ SPREADS = (1.0, 4.0, 16.0)  # score std at which the near-zero fraction is taken
 NEAR_ZERO = 0.01  # of E|phi|
 ROBUST_FROM = 0.3  # near-zero fraction at the largest spread
 FRAGILE_BELOW = 0.02  # near-zero fraction at spreads 1 and 4
-EXPONENT_LIMIT = 700.0
 
 
 class Suppression(StrEnum):
@@ -26,7 +25,7 @@ class Suppression(StrEnum):
 
 
 class Selectivity(NamedTuple):
-    """Near-zero fractions at spreads 1, 4, 16, and what they mean."""
+    """Near-zero fractions at spreads 1, 4, 16, what they mean, and the positive floor (0 where there is none)."""
 
     fractions: tuple[float, ...]
     suppression: Suppression
@@ -36,17 +35,20 @@ class Selectivity(NamedTuple):
 @lru_cache(1024)
 def selectivity(readout: Readout) -> Selectivity:
     """Near-zero fractions f(s) = P(|phi(z)| <= 0.01 E|phi(z)|), z ~ N(0, s^2)."""
-    fractions = tuple(_fraction(readout, spread) for spread in SPREADS)
-    floor, _ = readouts.infimum(readout)
+    fractions = _fractions(readout)
     if fractions[-1] >= ROBUST_FROM:
-        kind = Suppression.ROBUST
-    elif floor > 0:
-        kind = Suppression.FLOOR
-    elif max(fractions[:-1]) < FRAGILE_BELOW:
-        kind = Suppression.FRAGILE
-    else:
-        kind = Suppression.SLAB
-    return Selectivity(fractions, kind, max(floor, 0.0))
+        return Selectivity(fractions, Suppression.ROBUST, 0.0)
+    floor, _ = readouts.infimum(readout)
+    if floor > 0:
+        return Selectivity(fractions, Suppression.FLOOR, floor)
+    fragile = max(fractions[:-1]) < FRAGILE_BELOW
+    return Selectivity(fractions, Suppression.FRAGILE if fragile else Suppression.SLAB, 0.0)
+
+
+def _fractions(readout: Readout) -> tuple[float, ...]:
+    if readouts.homogeneous_degree(readout) is not None:  # the spread cancels
+        return (_fraction(readout, 1.0),) * len(SPREADS)
+    return tuple(_fraction(readout, spread) for spread in SPREADS)
 
 
 def _fraction(readout: Readout, spread: float) -> float:

@@ -39,10 +39,11 @@ def canonical(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
 
     What stands outside the function (name, target, lint, execution) is kept where it is.
     """
-    match _rounded(spec):
-        case MixerSpec() as mixer:
-            return _mixer(mixer)
-        case candidate:
+    match spec:
+        case MixerSpec():
+            return _mixer(_rounded(spec))
+        case Candidate():
+            candidate = _rounded(spec)
             return candidate.model_copy(update={"blocks": _stack(tuple(map(_block, candidate.blocks)))})
 
 
@@ -61,24 +62,37 @@ def mixer_fingerprint(mixer: MixerSpec) -> str:
     return _digest(canonical_json(mixer))
 
 
-def function(spec: SpecType) -> SpecType:
+@overload
+def function(spec: MixerSpec) -> MixerSpec: ...
+@overload
+def function(spec: Candidate) -> Candidate: ...
+def function(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
     """The spec with everything at its default that a fingerprint does not cover."""
     match spec:
         case MixerSpec():
-            mixer = changed(spec, "rotation", phase_dtype=Rotation().phase_dtype)
-            mixer = changed(changed(mixer, "normalization", eps_inside=None), "features", eps_kind="sum")
-            return mixer.model_copy(update={"execution": Execution(), "lint": Lint()})
-        case Parallel():
-            return spec.model_copy(update={"parallel": tuple(map(function, spec.parallel))})
-        case Block():
-            inner = None if spec.mixer is None else function(spec.mixer)
-            return spec.model_copy(update={"mixer": inner, "lint": Lint()})
+            return _mixer_function(spec)
         case Candidate():
             model = spec.model.model_copy(update={"residual_dtype": ModelSpec().residual_dtype})
+            blocks = tuple(map(_block_function, spec.blocks))
             outside = {"name": "unnamed", "target": Target(), "lint": Lint()}
-            return spec.model_copy(update={"model": model, "blocks": tuple(map(function, spec.blocks)), **outside})
-        case _:
-            return spec
+            return spec.model_copy(update={"model": model, "blocks": blocks, **outside})
+
+
+def _mixer_function(mixer: MixerSpec) -> MixerSpec:
+    mixer = changed(mixer, "rotation", phase_dtype=Rotation().phase_dtype)
+    mixer = changed(changed(mixer, "normalization", eps_inside=None), "features", eps_kind="sum")
+    return mixer.model_copy(update={"execution": Execution(), "lint": Lint()})
+
+
+def _block_function(block: Block) -> Block:
+    match block.mixer:
+        case None:
+            inner: MixerSpec | Parallel | None = None
+        case Parallel(parallel=mixers):
+            inner = block.mixer.model_copy(update={"parallel": tuple(map(_mixer_function, mixers))})
+        case mixer:
+            inner = _mixer_function(mixer)
+    return block.model_copy(update={"mixer": inner, "lint": Lint()})
 
 
 def _json(form: Spec) -> str:
@@ -143,16 +157,20 @@ def _is_empty(block: Block) -> bool:
     return block.mixer is None and block.channel_mixer.kind == "none"
 
 
-def _rounded(value: Any) -> Any:
-    """The value, or the spec with every number in it, to 12 significant digits; the same object if nothing changes."""
+def _rounded(spec: SpecType) -> SpecType:
+    """The spec with every number to 12 significant digits; the same object if that changes nothing."""
+    update = {name: new for name, old in spec if (new := _rounded_value(old)) is not old and new != old}
+    return spec.model_copy(update=update) if update else spec
+
+
+def _rounded_value(value: Any) -> Any:
     match value:
         case float():
             return rounded(value)
         case tuple():
-            return tuple(map(_rounded, value))
+            return tuple(map(_rounded_value, value))
         case Spec():
-            update = {name: new for name, old in value if (new := _rounded(old)) is not old and new != old}
-            return value.model_copy(update=update) if update else value
+            return _rounded(value)
         case _:
             return value
 

@@ -2,6 +2,7 @@
 
 import math
 from enum import StrEnum
+from functools import lru_cache
 from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, field_validator
@@ -220,6 +221,7 @@ def growth(readout: Readout) -> Growth:
             assert_never(readout)
 
 
+@lru_cache(1024)
 def infimum(readout: Readout) -> tuple[float, bool]:
     """(inf phi over the reals, whether it is attained)."""
     if readout.is_capped:

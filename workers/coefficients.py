@@ -218,13 +218,12 @@ def _level_weights(spec: MixerSpec, signals: Signals, token: int) -> Float[Tenso
 
 def _filtered(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """z_ij = sum_n q_in taps[n, i - j] b_j k_jn: the key moves along a shift of as many cells as there are taps."""
-    query, key, seq_len = terms.query(spec, signals), _impulse(spec, signals), signals.q.shape[1]
-    taps = terms.needed(signals.taps, "taps")
-    result = [
-        torch.stack([(query[:, i] * _entry(taps, i - j) * key[:, j]).sum(-1) for j in range(seq_len)], dim=-1)
-        for i in range(seq_len)
-    ]
-    return torch.stack(result, dim=2)
+    query, key, taps = terms.query(spec, signals), _impulse(spec, signals), terms.needed(signals.taps, "taps")
+    result = query.new_zeros(query.shape[0], query.shape[2], query.shape[1], query.shape[1])
+    for lag in range(min(taps.shape[-1], query.shape[1])):
+        later = (query[:, lag:] * taps[..., lag] * key[:, : query.shape[1] - lag]).sum(-1)
+        result = result.diagonal_scatter(later.transpose(1, 2), -lag, 2, 3)
+    return result
 
 
 def _bidirectional(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:

@@ -168,11 +168,12 @@ def value_nonlinearity(mixer: Mixer, x: Float[Tensor, "batch seq_len model_dim"]
 
 def relative_change(expected: Tensor, got: Tensor) -> float:
     """Largest difference over the rms of `expected`; entries that are not finite in both count as equal."""
+    expected, got = expected.detach().double(), got.detach().double()
     finite = expected.isfinite() | got.isfinite()
     if not finite.any():
         return 0.0
-    difference = (expected - got)[finite].abs().amax()
-    return float(difference / expected[expected.isfinite()].square().mean().sqrt().clamp(min=TINY))
+    rms = float(expected[expected.isfinite()].square().mean().sqrt())
+    return float((expected - got)[finite].abs().amax()) / max(rms, TINY)
 
 
 def _score_scale(candidate: Candidate, spec: MixerSpec, subject: _Subject) -> Iterator[Measurement]:

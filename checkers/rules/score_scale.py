@@ -76,7 +76,7 @@ def _homogeneous(site: Site, found: Moments) -> Outcome:
 
 def _product_text(mixer: MixerSpec) -> str:
     product = scores.product_moments(mixer)
-    base = 1.0 if mixer.scaling.where == "after" else mixer.scaling.factor(mixer.key_dim)
+    base = scores.score_base(mixer)
     spread = f"q . k has std {product.std:.3g}" if product else "q . k"
     placed = ", the base acts after phi" if mixer.scaling.where == "after" else f", times b = {base:.3g}"
     return f"{spread} at n = {mixer.key_dim}{placed}"

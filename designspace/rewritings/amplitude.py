@@ -8,7 +8,7 @@ from math import isfinite
 
 from designspace.mixer import MixerSpec
 from designspace.readout import Identity, Polynomial, Relu, homogeneous_degree, is_linear
-from designspace.rewritings.change import changed, rounded
+from designspace.rewritings.change import changed, is_one, rounded
 from designspace.rewritings.parts import with_base
 
 CONSTANT_GAIN_NORMS = ("none", "l2", "rms", "sum")  # after which the gain is a constant, not a learned vector
@@ -59,14 +59,15 @@ def polynomial_absorbs(mixer: MixerSpec) -> MixerSpec:
 
 
 def base_after_phi(mixer: MixerSpec) -> MixerSpec:
-    """A base after phi stands in the score where phi is linear and eta no row sum; else eta's factor takes it in.
+    """A base after phi goes into the score if it is 1, or phi is linear and eta no row sum; else into eta's factor.
 
-    The second needs a constant base and no bonus outside, which carries the base too.
+    The last needs a constant base and no bonus outside, which carries the base too.
     """
     scaling, norm = mixer.scaling, mixer.normalization
     if scaling.where != "after":
         return mixer
-    if is_linear(mixer.readout) and not norm.sums_the_row:
+    one = is_one(_base(mixer)) and not scaling.learnable
+    if (one and not mixer.shear.scaled) or (is_linear(mixer.readout) and not norm.sums_the_row):
         return changed(mixer, "scaling", where="score")
     factor = norm.factor / _base(mixer)
     if scaling.learnable or _has_bonus_outside(mixer) or mixer.shear.scaled or not 0 < rounded(factor) < float("inf"):

@@ -8,6 +8,7 @@ from designspace.erase import Erase
 from designspace.mixer import MixerSpec
 from designspace.rewritings.change import changed, is_one, rounded
 from designspace.rewritings.parts import COMMUTING_NORMS
+from designspace.rotation import Rotation
 from designspace.shear import Shear
 
 WRITES_GATE = ("complement", "one_minus_bk2")  # decay maps that change the scaling gate too
@@ -63,7 +64,8 @@ def one_channel(mixer: MixerSpec) -> MixerSpec:
 def rotation_pairs(mixer: MixerSpec) -> MixerSpec:
     """What counts is the number of pairs: the fraction is 1 for as many as fit, else 2 pairs / n.
 
-    A single pair is (0, 1) in either pairing, and its constant angle is theta^0 whatever theta.
+    A single pair is (0, 1) in either pairing, and its constant angle is theta^0 whatever theta; angles of tokens have
+    no theta.
     """
     rotation, width = mixer.rotation, mixer.key_dim
     if rotation.is_identity:
@@ -71,8 +73,8 @@ def rotation_pairs(mixer: MixerSpec) -> MixerSpec:
     pairs = rotation.pairs(width)
     if pairs == 1:
         mixer = changed(mixer, "rotation", pairing="half")
-        if rotation.source == "constant":
-            mixer = changed(mixer, "rotation", theta=10000.0)
+    if rotation.source == "input" or (rotation.source == "constant" and pairs == 1):
+        mixer = changed(mixer, "rotation", theta=Rotation().theta)
     return changed(mixer, "rotation", fraction=1.0 if pairs == width // 2 else rounded(2 * pairs / width))
 
 
@@ -86,9 +88,15 @@ def erase_gain_zero(mixer: MixerSpec) -> MixerSpec:
     return changed(mixer, "erase", direction="key", compose="product")
 
 
+def erase_gain_constant(mixer: MixerSpec) -> MixerSpec:
+    """A gain in [c, c] is the same in every channel."""
+    same = mixer.erase.gain[0] == mixer.erase.gain[1]
+    return changed(mixer, "erase", per_channel=False) if mixer.erase.per_channel and same else mixer
+
+
 def erase_composition(mixer: MixerSpec) -> MixerSpec:
-    """Without decay and rotation the additive form is the product form; per channel it is its transpose, so not there."""
-    still = mixer.decay.is_identity and mixer.rotation.is_identity
+    """Without decay and rotation the additive form is the product form. Not per channel: there it is its transpose."""
+    still = mixer.decay.is_identity and (mixer.rotation.is_identity or _turns_before_norm(mixer))
     if mixer.erase.compose == "product" or not still or mixer.erase.per_channel:
         return mixer
     return changed(mixer, "erase", compose="product")
@@ -146,8 +154,7 @@ def evolution_unseen(mixer: MixerSpec) -> MixerSpec:
         return mixer
     if mixer.scaling.gate not in READS_DECAY and mixer.features.map != "one_minus_decay" and _decays_alone(mixer):
         mixer = mixer.model_copy(update={"decay": Decay()})
-    turned_norm = mixer.features.norm not in COMMUTING_NORMS and mixer.features.norm_order == "after_rotation"
-    if not turned_norm and mixer.decay.granularity != "diagonal":
+    if not _turns_before_norm(mixer) and mixer.decay.granularity != "diagonal":
         mixer = changed(mixer, "rotation", source="none")
     if mixer.scaling.gate != "tied_to_erase":
         mixer = changed(mixer, "erase", direction="none", per_channel=False)
@@ -160,6 +167,12 @@ def evolution_unseen(mixer: MixerSpec) -> MixerSpec:
 
 def _sees_itself_only(mixer: MixerSpec) -> bool:
     return mixer.support.window == 1 and mixer.support.mask != "strict"
+
+
+def _turns_before_norm(mixer: MixerSpec) -> bool:
+    """q and k are rotated before a norm that does not commute with it: the rotation is theirs, not A's."""
+    waits = mixer.features.norm_order == "after_rotation" and mixer.features.norm not in COMMUTING_NORMS
+    return waits and not mixer.rotation.is_identity
 
 
 def _decays_alone(mixer: MixerSpec) -> bool:
@@ -175,6 +188,7 @@ REWRITINGS = (
     one_channel,
     rotation_pairs,
     erase_gain_zero,
+    erase_gain_constant,
     erase_composition,
     shear_slopes,
     shear_scale_of_one,

@@ -60,7 +60,7 @@ def taylor_features(mixer: MixerSpec) -> MixerSpec:
 
 
 def head_norm(mixer: MixerSpec) -> MixerSpec:
-    """Equivalence 4: polynomial readout followed directly by a norm per head: constant factors and positive eta are void.
+    """Equivalence 4: polynomial readout, then directly a norm per head: constant factors and positive eta are void.
 
     Kept up to a positive factor per row (void up to the eps of the norm). Domain: `amplitude_is_void`. Void: eta and a
     common factor of the coefficients; under a linear readout also the base, learned or not (its gradient is 0), the
@@ -79,10 +79,8 @@ def head_norm(mixer: MixerSpec) -> MixerSpec:
 
 
 def _linear_under_head_norm(mixer: MixerSpec) -> MixerSpec:
-    if isinstance(mixer.readout, Identity):
-        mixer = changed(mixer, "scaling", base="n^-1/2")
-    else:  # (0, -1), which `polynomial_absorbs` writes with base 1
-        mixer = with_base(mixer, 1.0)
+    negative = not isinstance(mixer.readout, Identity)  # (0, -1), which `polynomial_absorbs` writes with base 1
+    mixer = with_base(mixer, 1.0 if negative else mixer.heads.state_dim**-0.5)
     mixer = changed(mixer, "scaling", learnable=False, query_schedule="none")
     if mixer.features.norm in CONSTANT_GAIN_NORMS and not key_in_evolution(mixer):
         mixer = changed(mixer, "features", gain=1.0)

@@ -141,6 +141,14 @@ def step_default(mixer: MixerSpec) -> MixerSpec:
     return changed(mixer, "scaling", initial=DT_INITIAL)
 
 
+def gate_initial_off(mixer: MixerSpec) -> MixerSpec:
+    """Where the decay is 1 - gate and says where it starts, the gate starts there too."""
+    decay = mixer.decay
+    if decay.granularity == "none" or decay.map != "complement" or decay.initial is None:
+        return mixer
+    return changed(mixer, "scaling", initial=None)
+
+
 def decay_map_name(mixer: MixerSpec) -> MixerSpec:
     """`sigmoid_floor` is `sigmoid` with a range: both are lo + (hi - lo) sigmoid(x)."""
     return changed(mixer, "decay", map="sigmoid") if mixer.decay.map == "sigmoid_floor" else mixer
@@ -170,5 +178,6 @@ REWRITINGS = (
     base_place,
     base_name,
     step_default,
+    gate_initial_off,
     decay_map_name,
 )

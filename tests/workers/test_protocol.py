@@ -5,6 +5,7 @@ import pytest
 from designspace.candidate import Block, Candidate, Norm, Parallel, single
 from designspace.decay import Decay
 from designspace.errors import SpecError
+from designspace.execution import Execution
 from designspace.heads import Heads
 from designspace.io import InputOutput, ShortConv
 from designspace.mixer import MixerSpec
@@ -70,7 +71,7 @@ def test_parallel_branches_are_all_resized():
         (Heads(num_heads=8, kv_groups=8), Heads(num_heads=4, state_dim=16, head_dim=16)),
         (
             Heads(layout="channel", num_heads=256, state_dim=64, head_dim=1, kv_groups=1, shared="qk"),
-            Heads(layout="channel", num_heads=64, state_dim=16, head_dim=1, kv_groups=1, shared="qk"),
+            Heads(layout="channel", num_heads=64, state_dim=4, head_dim=1, kv_groups=1, shared="qk"),
         ),
         (
             Heads(layout="channel", num_heads=256, state_dim=1, head_dim=1),
@@ -82,12 +83,22 @@ def test_heads_keep_their_layout_and_sharing(heads, expected):
     assert adapt(single(MixerSpec(heads=heads))).blocks[0].mixers[0].heads == expected
 
 
-def test_both_layouts_hold_the_same_state():
-    multi = adapt(single(MixerSpec())).blocks[0].mixers[0].heads
-    channel = Heads(layout="channel", num_heads=256, state_dim=64, head_dim=1)
-    channel = adapt(single(MixerSpec(heads=channel))).blocks[0].mixers[0].heads
-    numbers = [heads.num_heads * heads.state_dim * heads.head_dim for heads in (multi, channel)]
-    assert numbers == [1024, 1024]
+def test_both_layouts_hold_the_same_state_in_mad():
+    channel = MixerSpec(heads=Heads(layout="channel", num_heads=256, state_dim=64, head_dim=1))
+    sizes = []
+    for mixer in (MixerSpec(), channel):
+        heads = MAD.adapt(single(mixer), vocab_size=16, seq_len=128).blocks[0].mixers[0].heads
+        sizes.append(2 * heads.num_heads * heads.state_dim * heads.head_dim)
+    assert sizes == [4096, 4096]
+
+
+def test_channel_layouts_run_as_a_recurrence_unless_told_otherwise():
+    heads = Heads(layout="channel", num_heads=256, state_dim=64, head_dim=1)
+    asked = MixerSpec(heads=heads, execution=Execution(form="quadratic"))
+    forms = [
+        adapt(single(mixer)).blocks[0].mixers[0].execution.form for mixer in (MixerSpec(heads=heads), asked, GATED)
+    ]
+    assert forms == ["recurrent", "quadratic", "auto"]
 
 
 def test_slopes_are_thinned_to_the_new_heads():
@@ -108,11 +119,6 @@ def test_mad_has_its_published_number_of_steps():
     assert MAD.num_steps(tasks["in_context_recall"]) == 20_000
     assert MAD.num_steps(tasks["memorization"]) == 400
     assert MAD.train_size(tasks["memorization"], 400) == 256
-
-
-def test_mad_state_is_4096_over_two_mixers():
-    mixer = MAD.adapt(single(GATED), vocab_size=16, seq_len=128).blocks[0].mixers[0].heads
-    assert 2 * mixer.num_heads * mixer.state_dim * mixer.head_dim == 4096
 
 
 @pytest.mark.parametrize("name", sorted(PROTOCOLS))

@@ -201,10 +201,11 @@ def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num
 
 def _convolution(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """sum_n q_in taps[n, i - j] b_j k_jn."""
-    by_lag = _toeplitz(terms.needed(signals.taps, "taps"), signals.q.shape[1])
-    return torch.einsum(
-        "bthn,hnts,bshn,bsh->bhts", terms.query(spec, signals), by_lag, signals.k, terms.gate(spec, signals)
-    )
+    taps, seq_len = terms.needed(signals.taps, "taps"), signals.q.shape[1]
+    key = signals.k * terms.gate(spec, signals)[..., None]
+    score = torch.einsum("bthn,hnts,bshn->bhts", terms.query(spec, signals), _toeplitz(taps, seq_len), key)
+    reached = torch.ones(seq_len, seq_len, dtype=torch.bool, device=score.device).triu(1 - taps.shape[-1])
+    return torch.where(reached, score, 0.0)  # exactly 0 beyond the taps, whatever the key is
 
 
 def _toeplitz(

@@ -1,0 +1,375 @@
+"""Symbolic against measured: the fingerprint of a mixer and its float64 coefficients on random signals.
+
+Every rewriting keeps both; a changed field that changes the fingerprint changes the coefficients, or stands in BLIND
+with the reason why random signals cannot see it. The facts of theory.md section 1 that are no rewritings follow.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from random import Random
+from typing import Any
+
+import pytest
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from designspace.canonical import REWRITINGS, canonical, function, mixer_fingerprint
+from designspace.mixer import MixerSpec
+from designspace.readout import polynomial_coefficients
+from designspace.rewritings import degenerate, equivalences, parts
+from designspace.rewritings.equivalences import UP_TO_ROW_FACTOR, amplitude_is_void
+from tests.strategies import random_mixer
+from workers.behaviour import behavioural_hash
+from workers.coefficients import coefficients
+from workers.realise import random_signals
+from workers.signals import Signals
+
+Rewriting = Callable[[MixerSpec], MixerSpec]
+Fixed = dict[str, dict[str, Any]]
+
+DRAWS = 200
+PAIRS = 2_000
+SEQ_LEN = 9
+KEPT = 1.0e-9  # relative to the largest coefficient of a row, times the condition of the row
+CHANGED = 1.0e-11  # relative to the same: less is no change
+
+IDENTITY = {"kind": "identity", "softcap": None}
+SOFTMAX: Fixed = {
+    "readout": {"kind": "exponential", "softcap": None},
+    "normalization": {"kind": "sum", "eps": 0.0},
+    "features": {"map": "ones", "width": None},
+    "decay": {"granularity": "none"},
+    "rotation": {"source": "none"},
+    "erase": {"direction": "none", "rank": 1, "per_channel": False, "compose": "product"},
+    "lift": {"kind": "none", "width": None},
+    "scaling": {"gate": "none", "cap": None, "initial": None, "where": "score"},
+    "support": {"read": "after", "diagonal": "none"},
+}
+FORCED: dict[Rewriting, Fixed] = {  # what brings a random mixer into a domain that it rarely meets
+    parts.step_default: {"scaling": {"gate": "dt", "where": "k", "cap": None}, "decay": {"map": "exp_softplus"}},
+    degenerate.widths_within_support: {"support": {"window": 2, "chunk": None}},
+    degenerate.evolution_unseen: {"support": {"window": 1, "chunk": None}},
+    degenerate.support_of_one: {"support": {"window": None, "chunk": 1}},
+    equivalences.constant_score: SOFTMAX,
+    equivalences.taylor_features: SOFTMAX
+    | {
+        "readout": IDENTITY,
+        "normalization": {},
+        "features": {"map": "taylor2", "width": None, "norm": "none"},
+        "scaling": SOFTMAX["scaling"] | {"learnable": False, "query_schedule": "none"},
+    },
+    equivalences.head_norm: {
+        "readout": {"kind": "identity", "softcap": None},
+        "io": {"output_norm": "head_rms", "gate": "none"},
+    },
+}
+
+
+def _alpha(mixer: MixerSpec, signals: Signals | None = None) -> Tensor:
+    with torch.no_grad():
+        return coefficients(mixer, signals or _signals(mixer))
+
+
+def _signals(mixer: MixerSpec, seq_len: int = SEQ_LEN, batch: int = 1) -> Signals:
+    return random_signals(mixer, seed=7, batch=batch, seq_len=seq_len)
+
+
+def _row_scale(alpha: Tensor) -> Tensor:
+    return torch.where(alpha.isfinite(), alpha.abs(), 0.0).amax(-1, keepdim=True)
+
+
+def _without_row_factor(alpha: Tensor) -> Tensor:
+    scale = _row_scale(alpha)
+    return alpha / torch.where(scale > 0, scale, 1.0)
+
+
+def _agree(first: Tensor, second: Tensor, tolerance: float | Tensor) -> bool:
+    """Equal rows: both not finite, or closer than the tolerance relative to the largest entry."""
+    if first.shape != second.shape:
+        return False
+    finite = first.isfinite().all(-1, keepdim=True)
+    if not torch.equal(finite, second.isfinite().all(-1, keepdim=True)):
+        return False
+    difference = torch.where(finite, first - second, 0.0).abs()
+    return bool((difference <= tolerance * _row_scale(first)).all())
+
+
+def _condition(mixer: MixerSpec) -> Tensor:
+    """Sum of |phi| over |sum of phi| for each row where eta is a row sum: how far rounding is amplified."""
+    if not mixer.normalization.sums_the_row:
+        return torch.ones(())
+    plain = mixer.normalization.model_copy(update={"kind": "none", "factor": 1.0})
+    support = mixer.support
+    if support.read == "after":
+        support = support.model_copy(update={"diagonal": "none"})
+    weight = _alpha(mixer.model_copy(update={"normalization": plain, "support": support}), _signals(mixer))
+    total = weight.sum(-1, keepdim=True).abs()
+    return (weight.abs().sum(-1, keepdim=True) / total.clamp(min=1e-300)).clamp(min=1.0).nan_to_num(nan=1e300)
+
+
+def _in_domain(rewriting: Rewriting, rng: Random) -> MixerSpec:
+    while True:
+        mixer = random_mixer(rng, fixed=_forced(rewriting, rng))
+        if rewriting(mixer) is not mixer:
+            return mixer
+
+
+def _forced(rewriting: Rewriting, rng: Random) -> Fixed:
+    if rewriting is degenerate.widths_within_support and rng.random() < 0.5:
+        return FORCED[rewriting] | {"lift": {"kind": "shift", "width": 4}}
+    if rewriting is equivalences.constant_score and rng.random() < 0.5:
+        return SOFTMAX | {"features": {"map": "static", "width": None}}
+    return FORCED.get(rewriting, {})
+
+
+def _same_parameters(before: MixerSpec, after: MixerSpec) -> tuple[Signals, Signals]:
+    """Signals of both; a table or filter that became narrower is the first part of the wider one."""
+    first, second = _signals(before), _signals(after)
+    if first.table is not None and after.shear.width is not None:
+        second = replace(second, table=first.table[..., : after.shear.width])
+    if first.taps is not None and after.lift.width is not None:
+        second = replace(second, taps=first.taps[..., : after.lift.width])
+    return first, second
+
+
+@pytest.mark.parametrize("rewriting", REWRITINGS, ids=lambda rewriting: rewriting.__name__)
+def test_a_rewriting_keeps_the_fingerprint_and_the_coefficients(rewriting: Rewriting) -> None:
+    rng = Random(rewriting.__name__)
+    for _ in range(DRAWS):
+        before = _in_domain(rewriting, rng)
+        after = rewriting(before)
+        assert mixer_fingerprint(after) == mixer_fingerprint(before), before
+        assert MixerSpec.model_validate(after.model_dump()) == after
+        first, second = (
+            _alpha(mixer, signals)
+            for mixer, signals in zip((before, after), _same_parameters(before, after), strict=True)
+        )
+        if rewriting in UP_TO_ROW_FACTOR:
+            first, second = _without_row_factor(first), _without_row_factor(second)
+        assert _agree(first, second, KEPT) or _agree(first, second, KEPT * _condition(before)), before
+
+
+def test_the_canonical_form_keeps_the_behavioural_hash() -> None:
+    rng = Random(11)
+    for _ in range(DRAWS):
+        mixer = random_mixer(rng)
+        form = canonical(mixer)
+        if (form.shear.width, form.lift.width) == (mixer.shear.width, mixer.lift.width):
+            assert behavioural_hash(form) == behavioural_hash(mixer), mixer
+
+
+def test_the_behavioural_hash_tells_fingerprints_apart() -> None:
+    rng = Random(12)
+    found: dict[str, set[str]] = {}
+    for _ in range(DRAWS):
+        mixer = random_mixer(rng)
+        found.setdefault(behavioural_hash(mixer), set()).add(mixer_fingerprint(mixer))
+    shared = [group for group in found.values() if len(group) > 1]
+    assert len(found) > 0.9 * DRAWS
+    assert sum(map(len, shared)) < 0.1 * DRAWS  # all coefficients 0 or not finite
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two mixers that differ in one field and in fingerprint, with what was measured."""
+
+    field: str
+    first: MixerSpec
+    second: MixerSpec
+    signals: tuple[Signals, Signals]
+    alpha: tuple[Tensor, Tensor]
+
+    def either(self, holds: Callable[[MixerSpec], bool]) -> bool:
+        return holds(self.first) or holds(self.second)
+
+    def part(self) -> str:
+        return self.field.split(".")[0]
+
+
+@dataclass(frozen=True)
+class Blind:
+    """Fields whose change the coefficients of random signals cannot show under a condition."""
+
+    fields: tuple[str, ...]
+    reason: str
+    holds: Callable[[Pair], bool]
+
+
+def _only_own_key(pair: Pair) -> bool:
+    """No product of A is read."""
+
+    def reach(mixer: MixerSpec) -> int:
+        shortest = mixer.support.window or mixer.support.chunk or SEQ_LEN
+        return shortest - (mixer.support.read == "before" and shortest > 1)
+
+    return pair.either(lambda mixer: reach(mixer) == 1)
+
+
+def _nothing_finite(pair: Pair) -> bool:
+    alpha = pair.alpha[0]
+    return not (torch.where(alpha.isfinite(), alpha, 0.0) != 0).any()
+
+
+def _only_diagonal(pair: Pair) -> bool:
+    """Off the diagonal every finite coefficient is 0 in both."""
+    rank = pair.first.erase.rank
+    own = torch.eye(SEQ_LEN, dtype=torch.bool).repeat_interleave(rank, dim=1)
+    return all(not (torch.where(alpha.isfinite() & ~own, alpha, 0.0) != 0).any() for alpha in pair.alpha)
+
+
+def _keys_vanish(pair: Pair) -> bool:
+    return all(bool((signals.k.abs().nan_to_num() < 1e-9).all()) for signals in pair.signals)
+
+
+def _same_signals(pair: Pair) -> bool:
+    """The field changes how signals come about, not which ones: they are equal at the start of training."""
+    for field in fields(Signals):
+        first, second = (getattr(signals, field.name) for signals in pair.signals)
+        if (first is None) != (second is None):
+            return False
+        if first is None:
+            continue
+        same = torch.broadcast_to(first, torch.broadcast_shapes(first.shape, second.shape)) - second
+        if bool((same.abs().nan_to_num() > 1e-9).any()):
+            return False
+    return True
+
+
+def _same_keys_seen(pair: Pair) -> bool:
+    return all(
+        pair.first.support.visible(position, SEQ_LEN) == pair.second.support.visible(position, SEQ_LEN)
+        for position in range(SEQ_LEN)
+    )
+
+
+def _hidden_is_zero(pair: Pair) -> bool:
+    """What one of the two does not show has coefficient 0 in the other."""
+    return pair.first.lift.kind == "shift" or bool(
+        ((pair.alpha[0] != 0) == (pair.alpha[1] != 0)).all() and polynomial_coefficients(pair.first.readout) is None
+    )
+
+
+def _scale_is_void(mixer: MixerSpec) -> bool:
+    scale_free = mixer.features.norm in ("l2", "rms", "rms_weighted", "layernorm") or mixer.features.map == "rff"
+    positive_homogeneous = mixer.readout.kind in ("identity", "relu", "polynomial")
+    return scale_free or (positive_homogeneous and (mixer.normalization.kind == "sum" or _has_head_norm(mixer)))
+
+
+def _has_head_norm(mixer: MixerSpec) -> bool:
+    return amplitude_is_void(canonical(mixer))
+
+
+EVOLUTION = ("decay", "rotation", "erase", "shear", "lift")
+START = ("decay", "scaling.initial", "scaling.cap", "scaling.gate", "rotation", "heads", "erase", "features", "lift")
+BLIND = (
+    Blind(("",), "no coefficient is finite and other than 0", _nothing_finite),
+    Blind(("",), "every key is 0: layernorm of one channel or of equal ones, 1 - a at a = 1", _keys_vanish),
+    Blind(("scaling.query_schedule",), "it acts from position 8192 on", lambda _: True),
+    Blind(("support.window", "support.chunk"), "it reaches beyond the sequence", _same_keys_seen),
+    Blind(("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu, decay 0", _hidden_is_zero),
+    Blind((*EVOLUTION, "features.norm_order"), "a query reads its own key only: no product of A is read", _only_own_key),
+    Blind(("",), "one key per row whose size is void: its coefficient is its sign", lambda pair: _only_own_key(pair)),
+    Blind((*EVOLUTION, "scaling", "readout"), "relu, decay 0 or strict filter leave the diagonal only", _only_diagonal),
+    Blind(START, "the start of training: the same signals, learned or mapped in another way", _same_signals),
+    Blind(
+        (*EVOLUTION, "heads"),
+        "erase gain 0, kept for the micro-steps or the tied gate, erases nothing",
+        lambda pair: pair.either(lambda mixer: mixer.erase.direction != "none" and mixer.erase.gain == (0.0, 0.0)),
+    ),
+    Blind(
+        ("features.q_std", "features.k_std"),
+        "the scale of q or k divides out in their norm, the row sum or the head norm",
+        lambda pair: pair.either(_scale_is_void),
+    ),
+    Blind(
+        ("normalization", "scaling.base", "readout.softcap"),
+        "max(|sum|, 1) is 1, or the sum, in every row of the sample",
+        lambda pair: pair.either(lambda mixer: mixer.normalization.kind == "max_abs_sum_1"),
+    ),
+    Blind(
+        ("normalization.length_kind",),
+        "without a mask every query sees the whole sequence",
+        lambda pair: pair.first.support.mask == "none",
+    ),
+    Blind(
+        ("features.norm", "features.map"),
+        "the vectors have that norm already, or one channel of it has a sign only",
+        lambda pair: pair.first.key_dim == 1 or pair.first.features.map in ("softmax_pm", "rff", "ones"),
+    ),
+    Blind(
+        ("readout.kind",),
+        "scores of non-negative features are positive: relu is the identity there",
+        lambda pair: pair.first.features.is_nonnegative,
+    ),
+    Blind(
+        ("heads.state_dim", "heads.kv_groups", "heads.shared", "rotation.pairing", "scaling.base", "readout", "features"),
+        "keys of `ones` are equal in every channel and head",
+        lambda pair: pair.first.features.map == "ones",
+    ),
+)
+
+
+def _changed_in_one_field(rng: Random) -> tuple[str, MixerSpec, MixerSpec]:
+    """Two mixers that differ in one field of the function and in fingerprint."""
+    while True:
+        first, donor = random_mixer(rng), random_mixer(rng)
+        part = rng.choice([name for name in MixerSpec.model_fields if name not in ("io", "execution", "lint")])
+        name = rng.choice(list(type(getattr(first, part)).model_fields))
+        theirs = getattr(getattr(donor, part), name, None)
+        if f"{part}.{name}" == "heads.head_dim" or not hasattr(getattr(donor, part), name):
+            continue
+        data = first.model_dump()
+        data[part] |= {name: theirs} if name != "kind" or part != "readout" else donor.readout.model_dump()
+        if part == "readout" and name == "kind":
+            data[part] = donor.readout.model_dump() | {"softcap": first.readout.softcap}
+        try:
+            second = MixerSpec.model_validate(data)
+        except ValidationError:
+            continue
+        if mixer_fingerprint(first) != mixer_fingerprint(second):
+            return f"{part}.{name}", function(first), function(second)
+
+
+def _measured(field: str, first: MixerSpec, second: MixerSpec) -> Pair | None:
+    """None where the coefficients differ."""
+    signals = _signals(first, batch=2), _signals(second, batch=2)
+    alpha = _alpha(first, signals[0]), _alpha(second, signals[1])
+    compared = tuple(map(_without_row_factor, alpha)) if _has_head_norm(first) and _has_head_norm(second) else alpha
+    return Pair(field, first, second, signals, alpha) if _agree(*compared, CHANGED) else None
+
+
+def _reason(pair: Pair) -> str | None:
+    for blind in BLIND:
+        if any(pair.field.startswith(field) for field in blind.fields) and blind.holds(pair):
+            return blind.reason
+    return None
+
+
+def test_a_changed_field_changes_the_coefficients() -> None:
+    rng = Random(20261)
+    reasons: dict[str, int] = {}
+    unexplained = []
+    for _ in range(PAIRS):
+        pair = _measured(*_changed_in_one_field(rng))
+        if pair is None:
+            continue
+        reason = _reason(pair)
+        if reason is None:
+            unexplained.append((pair.field, pair.first, pair.second))
+        else:
+            reasons[reason] = reasons.get(reason, 0) + 1
+    print(sum(reasons.values()), "of", PAIRS, "pairs look equal:", reasons)  # noqa: T201
+    assert not unexplained, unexplained[:3]
+    assert sum(reasons.values()) < 0.15 * PAIRS
+
+
+@pytest.mark.parametrize("field", ["value_activation", "value_gate", "output_norm", "norm_eps", "gate", "order"])
+def test_the_output_stage_does_not_enter_the_coefficients(field: str) -> None:
+    rng = Random(field)
+    for _ in range(20):
+        first, donor = random_mixer(rng), random_mixer(rng)
+        io = first.io.model_copy(update={field: getattr(donor.io, field)})
+        assert torch.equal(
+            _alpha(first).nan_to_num(), _alpha(first.model_copy(update={"io": io}), _signals(first)).nan_to_num()
+        )

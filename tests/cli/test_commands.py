@@ -1,0 +1,151 @@
+"""What the commands print and how they exit."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from designspace.specfile import load
+from tests.cli.conftest import Run
+
+UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["catalogue:gated_deltanet"], 0),
+        (["catalogue:softmax_nope"], 0),
+        (["catalogue:softmax_nope", "--fail-on", "warning"], 1),
+        (["catalogue:softmax_nope", "--fail-on", "warning", "--ignore", "CD1"], 0),
+        (["unsound.yaml"], 1),
+        (["unsound.yaml", "--fail-on", "never"], 0),
+        (["unsound.yaml", "--select", "CD1"], 0),
+        (["my.yaml", "unsound.yaml"], 1),
+        (["."], 1),
+        (["nothing.yaml"], 2),
+        (["catalogue:nothing"], 2),
+        (["my.yaml", "--select", "CD9999"], 2),
+        (["my.yaml", "--format", "txt"], 2),
+        (["my.yaml", "--seq-len", "0"], 2),
+        (["my.yaml", "--need", "recal"], 2),
+        (["my.yaml", "--no-such-option"], 2),
+        ([], 2),
+    ],
+)
+def test_lint_exits_as_documented(arguments: list[str], code: int, sextant: Run, folder: Path) -> None:
+    (folder / "unsound.yaml").write_text(UNSOUND)
+    (folder / "space.yaml").unlink()
+    outcome = sextant("lint", *arguments)
+    assert outcome.code == code, outcome.err
+    assert bool(outcome.err) == (code == 2)
+
+
+def test_an_internal_error_exits_2_with_one_line(sextant: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["checkers.check"], "check", lambda *_, **__: 1 / 0)
+    outcome = sextant("lint", "my.yaml")
+    assert outcome.code == 2
+    assert outcome.err == "error: internal error: ZeroDivisionError: division by zero; --debug shows where.\n"
+
+
+def test_debug_shows_the_traceback(sextant: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SEXTANT_DEBUG", "1")
+    outcome = sextant("lint", "nothing.yaml")
+    assert outcome.code == 2
+    assert "Traceback" in outcome.err
+
+
+def test_lint_reads_standard_input(sextant: Run, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    with (folder / "my.yaml").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        outcome = sextant("lint", "-", "--format", "json")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["candidate"]["source"] == "<stdin>"
+
+
+def test_one_spec_gives_one_report_and_more_an_array(sextant: Run) -> None:
+    one = json.loads(sextant("lint", "my.yaml", "--format", "json").out)
+    more = json.loads(sextant("lint", "my.yaml", "config.json", "--format", "json").out)
+    assert one["schema"] == "sextant.report/1"
+    assert [report["candidate"]["source"] for report in more] == ["my.yaml", "config.json"]
+
+
+def test_the_target_can_be_set_from_the_command_line(sextant: Run) -> None:
+    arguments = ["--seq-len", "4096", "--dtype", "float16", "--need", "recall", "--format", "json"]
+    target = json.loads(sextant("lint", "my.yaml", *arguments).out)["target"]
+    assert (target["seq_len"], target["dtype"], target["needs"]) == (4096, "float16", ["recall"])
+
+
+def test_findings_stand_at_their_line(sextant: Run, folder: Path) -> None:
+    (folder / "unsound.yaml").write_text(
+        "name: x\nmixer:\n  readout:\n    kind: exponential\n  scaling:\n    base: 1\n"
+    )
+    report = json.loads(sextant("lint", "unsound.yaml", "--format", "json", "--select", "CD501").out)
+    span = report["findings"][0]["span"]
+    assert (span["file"], span["line"]) == ("unsound.yaml", 6)
+
+
+def test_new_writes_a_commented_spec_that_is_the_same(sextant: Run, folder: Path) -> None:
+    assert sextant("new", "--from", "catalogue:rwkv7", "-o", "new.yaml").code == 0
+    assert load(folder / "new.yaml") == load("catalogue:rwkv7")
+    assert (folder / "new.yaml").read_text().count(" # ") > 20
+
+
+def test_import_writes_a_spec_and_accounts_for_every_key(sextant: Run, folder: Path) -> None:
+    outcome = sextant("import", "config.json", "-o", "spec.yaml", "--format", "json")
+    account = json.loads(outcome.out)
+    keys = {*account["read"], *account["ignored"], *account["unknown"]}
+    assert keys == set(json.loads((folder / "config.json").read_text()))
+    assert load(folder / "spec.yaml").blocks == load(folder / "config.json").blocks
+
+
+def test_diff_names_the_fields_and_the_verdict(sextant: Run, folder: Path) -> None:
+    (folder / "scaled.yaml").write_text("mixer: {use: gated_deltanet, decay: {granularity: none}}\n")
+    outcome = sextant("diff", "my.yaml", "scaled.yaml", "--format", "json")
+    found = json.loads(outcome.out)
+    assert {"path": "blocks[0].mixer.decay.granularity", "a": "scalar", "b": "none"} in found["differences"]
+    assert not found["same_fingerprint"]
+
+
+@pytest.mark.parametrize("name", ["spec", "space"])
+def test_schema_is_a_json_schema(name: str, sextant: Run) -> None:
+    schema = json.loads(sextant("schema", name).out)
+    assert {"mixer", "blocks", "model"} <= schema["properties"].keys()
+
+
+def test_show_has_tuple_stack_and_cost(sextant: Run) -> None:
+    out = sextant("show", "config.json").out
+    assert "rotation" in out
+    assert "blocks[0], 32 equal layers" in out
+    assert "7,241," in out  # million parameters of Mistral 7B
+
+
+def test_leaderboard_ranks_with_intervals(sextant: Run, results: str) -> None:  # noqa: ARG001
+    rows = json.loads(sextant("leaderboard", "--format", "json").out)["rows"]
+    assert [row["name"] for row in rows] == ["softmax_rope", "softmax_nope"]
+    table = sextant("leaderboard").out
+    assert "0.755 ± 0.064" in table  # t(0.975, 1) 0.01 / 2
+
+
+def test_compare_pairs_the_seeds(sextant: Run, results: str) -> None:  # noqa: ARG001
+    outcome = sextant("compare", "softmax_rope", "softmax_nope", "--format", "json")
+    difference = json.loads(outcome.out)["tasks"][0]["difference"]
+    assert difference["estimate"]["mean"] == pytest.approx(0.5)
+    assert difference["seeds"] == [0, 1]
+
+
+@pytest.mark.parametrize("command", [["leaderboard"], ["search", "list"], ["search", "status", "first"]])
+def test_a_missing_store_is_said_so(command: list[str], sextant: Run) -> None:
+    outcome = sextant(*command)
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: No store at")
+
+
+def test_train_prints_its_curve_and_saves_it(sextant: Run, folder: Path) -> None:
+    arguments = ["--task", "parity", "--steps", "4", "-o", "curve.json"]
+    outcome = sextant("train", "catalogue:retnet", *arguments)
+    assert outcome.code == 0, outcome.err
+    saved = json.loads((folder / "curve.json").read_text())
+    assert saved["result"]["metrics"]["steps"] == 4
+    assert "step      4/4" in outcome.out
