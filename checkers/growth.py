@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from checkers import scores
-from checkers.quadrature import Moments, moments
+from checkers.quadrature import Moments, constant, moments
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
 from designspace.readout import Identity, Readout, Sigmoid
 from designspace.spec import Range
 
+MAX_EXPONENT = 300.0  # of a capped gate; its square is still a finite float
 INDEX_ENERGY = math.pi**2 / 6  # sum of 1 / j^2
 
 
@@ -53,7 +54,7 @@ def gain_of_step(mixer: MixerSpec, product: Moments, step: Step, seq_len: int) -
     after = mixer.scaling.factor(mixer.key_dim) if mixer.scaling.where == "after" else 1.0
     written = _readout_moments(mixer.readout, score, seq_len).times(scores.tame(after))
     degree = readouts.homogeneous_degree(mixer.readout)
-    factor = 1.0 if degree is None else step.factor**degree  # a readout with phi(0) != 0 never forgets
+    factor = 1.0 if degree is None else min(step.factor, 1.0) ** degree  # phi(0) != 0 never forgets; CD602 judges > 1
     keys = _visible(mixer, seq_len)
     energy = INDEX_ENERGY if mixer.scaling.gate == "index" else _terms(_kept_energy(mixer, factor), keys)
     drift = written.mean * _value_mean(mixer) * _terms(_kept_mean(mixer, factor, product), keys)
@@ -86,24 +87,19 @@ def _step_size_corners(decay: Range, step_size: Range) -> list[Step]:
     """a = exp(-rate dt), b = dt: the rates follow from the corners of `decay`, then every rate meets every dt."""
     slow = -math.log(decay[1]) / step_size[0] if step_size[0] > 0 and 0 < decay[1] < 1 else 0.0
     fast = -math.log(decay[0]) / step_size[1] if decay[0] > 0 else math.inf
-    return [
-        Step(math.exp(-rate * size), Moments(size, size * size))
-        for rate in (slow, max(fast, slow))
-        for size in step_size
-    ]
+    return [Step(math.exp(-rate * size), constant(size)) for rate in (slow, max(fast, slow)) for size in step_size]
 
 
 def _gate_at(mixer: MixerSpec, factor: float) -> Moments | None:
     """The gate of a head whose decay is `factor`, at initialisation."""
     tied = _tied_gate(mixer, factor)
-    return scores.gate_moments(mixer) if tied is None else Moments(tied, tied**2)
+    return scores.gate_moments(mixer) if tied is None else constant(tied)
 
 
 def _largest_gate(mixer: MixerSpec, factor: float) -> Moments:
     """The largest gate of a head whose decay is `factor`."""
     tied = _tied_gate(mixer, factor)
-    largest = tied if tied is not None else _free_gate_bound(mixer)
-    return Moments(largest, largest**2)
+    return constant(_free_gate_bound(mixer) if tied is None else tied)
 
 
 def _tied_gate(mixer: MixerSpec, factor: float) -> float | None:
@@ -112,7 +108,7 @@ def _tied_gate(mixer: MixerSpec, factor: float) -> float | None:
     if gate == "complement" or (gate == "sigmoid" and not decay.is_identity and decay.map == "complement"):
         return 1.0 - factor
     if gate == "sigmoid" and not decay.is_identity and decay.map == "one_minus_bk2":
-        return (1.0 - factor) / mixer.features.k_std**2
+        return (1.0 - factor) / scores.tame(mixer.features.k_std) ** 2
     return scores.sqrt_complement(factor) if gate == "sqrt_1_minus_a2" else None
 
 
@@ -123,7 +119,7 @@ def _free_gate_bound(mixer: MixerSpec) -> float:
         case "tied_to_erase":
             return mixer.erase.gain[1]
         case "exp" | "exp_key" | "dt":
-            return math.inf if mixer.scaling.cap is None else math.exp(mixer.scaling.cap)
+            return math.inf if mixer.scaling.cap is None else math.exp(min(mixer.scaling.cap, MAX_EXPONENT))
         case "none" | "index" | "sigmoid" | "complement" | "sqrt_1_minus_a2":
             return 1.0
 

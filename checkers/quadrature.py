@@ -35,6 +35,11 @@ class Moments(NamedTuple):
         return Moments(self.mean * other.mean, self.square * other.square)
 
 
+def constant(value: float) -> Moments:
+    """Moments of a constant; infinite, not an error, where the square overflows."""
+    return Moments(value, value * value)
+
+
 class Powers(NamedTuple):
     """E x, E x^2, E x^3 and E x^4."""
 

@@ -49,7 +49,7 @@ def expected_key_length_squared(mixer: MixerSpec) -> float:
     """E |k|^2 at initialisation of a key that nothing normalises: n times the mean square of an entry."""
     match mixer.features.map:
         case "identity" | "silu" | "relu" | "elu+1" | "hadamard" | "dpfp" | "ones" | "softmax_pm" as name:
-            per_channel = scores.entry(name, mixer.features.k_std, mixer.heads.state_dim).square
+            per_channel = scores.entry(name, scores.tame(mixer.features.k_std), mixer.heads.state_dim).square
         case _:
-            per_channel = mixer.features.k_std**2
+            per_channel = scores.tame(mixer.features.k_std) ** 2
     return mixer.key_dim * per_channel * mixer.features.gain**2

@@ -150,7 +150,7 @@ class MixerSpec(Spec):
     @property
     def key_norm_bound(self) -> float | None:
         """Upper bound of |k|^2 before scaling, None where nothing bounds it (theory section 2, P6.2)."""
-        gain = self.features.gain**2
+        gain = self.features.gain * self.features.gain  # infinite, not an error, where it overflows
         match self.features.norm:
             case "l2":
                 return gain

@@ -17,7 +17,7 @@ from hashlib import sha256
 from typing import Any
 
 from pydantic import Field
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from designspace.job import Job, Record, Result, Status
@@ -80,7 +80,7 @@ def claim(store: Store, request: ClaimRequest, *, lease_seconds: float = LEASE_S
         if not jobs:
             jobs = _grant(store, session, request, lease_seconds)
         return Claim(
-            jobs=tuple(_job(session, row) for row in jobs),
+            jobs=_jobs(session, jobs),
             lease_seconds=lease_seconds,
             done=not jobs and _all_ended(session, request.study),
         )
@@ -210,21 +210,24 @@ def _lease(
     )
     data = {"worker": request.worker, "attempt": row.attempt}
     store.log(session, "job.leased", data, study_id=study.id, job_id=row.id)
-    session.flush()
 
 
-def _job(session: Session, row: JobRow) -> Job:
-    candidate = session.get_one(CandidateRow, row.candidate_id)
-    return Job(
-        id=row.id,
-        attempt=row.attempt,
-        fingerprint=candidate.fingerprint,
-        spec=candidate.spec,
-        task=row.task,
-        protocol=row.protocol,
-        seed=row.seed,
-        rung=row.rung,
-        steps=row.steps or None,
+def _jobs(session: Session, rows: Sequence[JobRow]) -> tuple[Job, ...]:
+    wanted = select(CandidateRow).where(CandidateRow.id.in_({row.candidate_id for row in rows}))
+    candidates = {candidate.id: candidate for candidate in session.scalars(wanted)} if rows else {}
+    return tuple(
+        Job(
+            id=row.id,
+            attempt=row.attempt,
+            fingerprint=candidates[row.candidate_id].fingerprint,
+            spec=candidates[row.candidate_id].spec,
+            task=row.task,
+            protocol=row.protocol,
+            seed=row.seed,
+            rung=row.rung,
+            steps=row.steps or None,
+        )
+        for row in rows
     )
 
 
@@ -284,14 +287,9 @@ def _close_attempt(store: Store, session: Session, attempt: AttemptRow, result: 
     attempt.state, attempt.late, attempt.delivered = result.status, late, True
     attempt.error, attempt.seconds, attempt.finished_at = result.error, result.seconds, store.now()
     attempt.metrics = _finite(result.metrics)
-    session.execute(
-        update(StudyRow)
-        .where(StudyRow.id == attempt.study_id)
-        .values(seconds_spent=StudyRow.seconds_spent + result.seconds)
-    )
+    session.get_one(StudyRow, attempt.study_id).seconds_spent += result.seconds
     data = {"attempt": result.attempt, "status": result.status, "late": late, "error": result.error}
     store.log(session, "job.delivered", data, study_id=attempt.study_id, job_id=attempt.job_id)
-    session.flush()
 
 
 def _record(store: Store, session: Session, job: JobRow, attempt: AttemptRow, result: Result) -> None:
@@ -317,7 +315,6 @@ def _record(store: Store, session: Session, job: JobRow, attempt: AttemptRow, re
     _summarise(store, session, job, result, accuracy=accuracy, tokens=int(metrics.get("tokens", 0)))
     data = {"attempt": attempt.number, "status": result.status, "accuracy": accuracy}
     store.log(session, "job.done", data, study_id=attempt.study_id, job_id=job.id)
-    session.flush()
 
 
 def _summarise(store: Store, session: Session, job: JobRow, result: Result, *, accuracy: float, tokens: int) -> None:
@@ -350,7 +347,6 @@ def _take_back(store: Store, session: Session, job: JobRow, *, status: Status, e
     attempt.state, attempt.error, attempt.finished_at = status, error, store.now()
     data = {"attempt": job.attempt, "worker": job.owner, "error": error}
     store.log(session, f"job.{status}", data, study_id=attempt.study_id, job_id=job.id)
-    session.flush()
     _retry_or_fail(store, session, job, status=status, study_id=attempt.study_id)
 
 
@@ -360,7 +356,6 @@ def _retry_or_fail(store: Store, session: Session, job: JobRow, *, status: Statu
     failed = status in ATTEMPTS and (session.scalar(same) or 0) >= ATTEMPTS[status]
     job.state, job.owner, job.lease_until = "failed" if failed else "queued", None, None
     store.log(session, f"job.{job.state}", {"after": status}, study_id=study_id, job_id=job.id)
-    session.flush()
 
 
 def _provenance(session: Session, data: dict[str, str]) -> ProvenanceRow:

@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import uvicorn
+from fastapi import FastAPI
 
 from designspace.errors import SpecError
 from search import leases, ledger
@@ -148,26 +149,34 @@ def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive
         lease_seconds=hands.lease_seconds,
         on_progress=lambda point: progress.update({point.job_id: point}),
     )
-    search.step()
-    with _Serving(app) as url:
-        commands = hands.commands(url, study=name, spool=_beside(store, "spool"))
-        with _executing(commands, token, _beside(store, "executor.log")) as executors:
-            try:
-                while search.step():
-                    for executor in executors:
-                        executor.watch()
-                    if on_live:
-                        on_live(Live(status(store, name, workers=hands.workers), dict(progress)))
-                    time.sleep(STEP_SECONDS)
-                for executor in executors:
-                    executor.end(patience_seconds=GOODBYE_SECONDS)
-            except KeyboardInterrupt:
-                ledger.set_state(store, name, "stopped", reason="Interrupted.")
+    if search.step():
+        _serve(search, app, hands=hands, token=token, show=lambda: _show(search, hands, progress, on_live))
     leases.release_all(store, "The owner of the store ended, and its workers with it.")
-    final = status(store, name, workers=hands.workers)
+    return _show(search, hands, {}, on_live)
+
+
+def _serve(search: Search, app: FastAPI, *, hands: Hands, token: str, show: Callable[[], Status]) -> None:
+    """Hand out jobs and take results until the study ends, or the user interrupts it."""
+    spool, log = _beside(search.store, "spool"), _beside(search.store, "executor.log")
+    with _serving(app) as url, _executing(hands.commands(url, study=search.name, spool=spool), token, log) as executors:
+        try:
+            while search.step():
+                for executor in executors:
+                    executor.watch()
+                show()
+                time.sleep(STEP_SECONDS)
+            for executor in executors:
+                executor.end(patience_seconds=GOODBYE_SECONDS)
+        except KeyboardInterrupt:
+            ledger.set_state(search.store, search.name, "stopped", reason="Interrupted.")
+
+
+def _show(search: Search, hands: Hands, progress: dict[int, JobProgress], on_live: OnLive | None) -> Status:
+    found = status(search.store, search.name, workers=hands.workers)
     if on_live:
-        on_live(Live(final, {}))
-    return final
+        running = {job.job_id for job in found.running}
+        on_live(Live(found, {job_id: point for job_id, point in list(progress.items()) if job_id in running}))
+    return found
 
 
 @contextmanager
@@ -180,29 +189,23 @@ def _executing(commands: list[tuple[str, ...]], token: str, log: Path) -> Iterat
             executor.end()
 
 
-@dataclass
-class _Serving:
-    """The service on a free port of the loopback interface, in a thread of this process."""
-
-    app: object
-    server: uvicorn.Server = field(init=False)
-    thread: threading.Thread = field(init=False)
-
-    def __enter__(self) -> str:
-        listener = socket.create_server((HOST, 0))
-        self.server = uvicorn.Server(uvicorn.Config(self.app, log_level="warning", access_log=False))  # type: ignore[arg-type]
-        self.thread = threading.Thread(target=self.server.run, args=([listener],), daemon=True)
-        self.thread.start()
-        deadline = time.monotonic() + START_SECONDS
-        while not self.server.started:
-            if time.monotonic() > deadline:
-                raise RuntimeError(f"The HTTP service did not start within {START_SECONDS:g} s.")
-            time.sleep(0.01)
-        return f"http://{HOST}:{listener.getsockname()[1]}"
-
-    def __exit__(self, *_: object) -> None:
-        self.server.should_exit = True
-        self.thread.join(START_SECONDS)
+@contextmanager
+def _serving(app: FastAPI) -> Iterator[str]:
+    """The address of the service, on a free port of the loopback interface, in a thread of this process."""
+    listener = socket.create_server((HOST, 0))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="warning", access_log=False))
+    thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
+    thread.start()
+    deadline = time.monotonic() + START_SECONDS
+    while not server.started:
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"The HTTP service did not start within {START_SECONDS:g} s.")
+        time.sleep(0.01)
+    try:
+        yield f"http://{HOST}:{listener.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(START_SECONDS)
 
 
 @contextmanager

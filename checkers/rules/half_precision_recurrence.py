@@ -60,7 +60,9 @@ def _key_mean(mixer: MixerSpec) -> float:
     """Mean growth of one entry of sum_j k_j per token."""
     match mixer.features.map:
         case "relu" | "elu+1" | "softmax_pm" | "dpfp" | "ones" as name if mixer.features.norm == "none":
-            return scores.entry(name, mixer.features.k_std, mixer.heads.state_dim).mean * mixer.features.gain
+            return (
+                scores.entry(name, scores.tame(mixer.features.k_std), mixer.heads.state_dim).mean * mixer.features.gain
+            )
         case _:
             return 0.0
 

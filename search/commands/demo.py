@@ -48,7 +48,7 @@ def demo(
 
     _heading("4. Principle 3, measured: attention without position against attention with a rotation, on copying")
     _search(folder / "contrast.yaml", "contrast", store, Hands(workers=workers))
-    results.compare("catalogue:softmax_rope", "catalogue:softmax_nope", task="selective_copying", store=store)
+    results.compare("softmax_rope", "softmax_nope", task="selective_copying", store=store)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
     typer.echo(f"\nDone in {minutes} min {seconds} s. Everything measured lies in {store}; try\n")
     typer.echo(f"    sextant leaderboard --store {store} --task selective_copying")

@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from designspace.candidate import Candidate
 from designspace.cost import cost
 from tests.strategies import random_candidate
-from workers.model import Model, build, sinusoids
+from workers.model import MixerBranches, Model, build, sinusoids
 
 MIXER: dict[str, Any] = {"heads": {"num_heads": 2, "state_dim": 4, "head_dim": 4}}
 TOKENS = torch.arange(10).view(2, 5)
@@ -51,7 +51,7 @@ def test_layers_of_a_repeated_block_start_apart() -> None:
 
 def stream(model: Model) -> torch.Tensor:
     """The residual stream before the final norm."""
-    x = model.embedding(TOKENS)
+    x: torch.Tensor = model.embedding(TOKENS)
     for layer in model.layers:
         x = layer(x)
     return x
@@ -73,12 +73,13 @@ def test_post_norm_comes_after_the_sum() -> None:
 @pytest.mark.parametrize("merge", ["sum", "mean", "concat"])
 def test_branches_are_merged_as_declared(merge: str) -> None:
     block = {"mixer": {"parallel": [MIXER, MIXER], "merge": merge}, "channel_mixer": {"kind": "none"}}
-    branches = build(candidate(block), seed=0).layers[0].mixer
+    drawn = candidate(block)
+    branches = MixerBranches(drawn.blocks[0], drawn, seed=0, name="layer", gain=1.0)
     x = torch.randn(2, 5, 16)
     one, other = (mixer(x) for mixer in branches.mixers)
     expected = {"sum": one + other, "mean": (one + other) / 2}
-    if merge == "concat":
-        expected["concat"] = F.linear(torch.cat((one, other), dim=-1), branches.join.weight)
+    if branches.join is not None:
+        expected["concat"] = branches.join(torch.cat((one, other), dim=-1))
     torch.testing.assert_close(branches(x), expected[merge])
 
 
@@ -116,4 +117,4 @@ def test_stack_starts_at_a_sane_loss() -> None:
     model = build(candidate({"repeat": 4}, model={"vocab_size": 64, "model_dim": 64}), seed=0)
     tokens = torch.randint(64, (8, 8), generator=torch.Generator().manual_seed(0))
     loss = F.cross_entropy(model(tokens).flatten(0, 1), tokens.roll(1, 1).flatten())
-    assert 3.5 < float(loss) < 5.5
+    assert 3.5 < loss.item() < 5.5
