@@ -60,20 +60,16 @@ class Document:
 
         A key that is missing stands where its nearest parent stands; inside `{use: NAME}` it stands at `use`.
         """
-        node, start, end = self.root, self.root.start, self.root.start
+        node = self.root
+        start, end = node.start, _end(node, node.start)
         for part in split_path(path) if isinstance(path, str) else path:
             match node.content:
-                case dict() as entries:
-                    entry = entries.get(str(part)) or entries.get("use")
-                    if entry is None:
-                        break
-                    node, start = entry.node, entry.start
-                    end = entry.end if isinstance(node.content, dict | list) else node.end
-                    if part not in entries:
-                        break
+                case dict() as entries if part in entries or "use" in entries:
+                    entry = entries[str(part)] if part in entries else entries["use"]
+                    node, start, end = entry.node, entry.start, _end(entry.node, entry.end)
                 case list() as items if isinstance(part, int) and part < len(items):
                     node = items[part]
-                    start, end = node.start, node.start if isinstance(node.content, dict | list) else node.end
+                    start, end = node.start, _end(node, node.start)
                 case _:
                     break
         if end <= start:
@@ -149,6 +145,11 @@ def _decoded(content: bytes, name: str) -> str:
         line = content.count(b"\n", 0, error.start) + 1
         message = f"byte {error.start} is not UTF-8 text; give a YAML or JSON file saved as UTF-8."
         raise SpecError(message, file=name, line=line) from None
+
+
+def _end(node: Node, key_end: Mark) -> Mark:
+    """Where the region of a key ends: after its value if that is a scalar, after the key itself if it is larger."""
+    return key_end if isinstance(node.content, dict | list) else node.end
 
 
 def _plain(node: Node) -> Any:

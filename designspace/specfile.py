@@ -17,7 +17,7 @@ from designspace import catalogue
 from designspace.candidate import Candidate
 from designspace.document import Document, Entry, Node, parse, read
 from designspace.errors import SpecError
-from designspace.events import KeyPath, quoted
+from designspace.events import KeyPath, Mark, quoted
 from designspace.validation import validate
 from designspace.yamltext import BOOLEAN, INTEGER, NULL, NUMBER, resolved
 
@@ -60,7 +60,7 @@ def load_with_places(source: str | os.PathLike[str]) -> Loaded:
     if name.endswith(".json") or name == "-":
         document = read(source, special_numbers=True)
         if is_config(document):
-            return Loaded(imported(document).candidate, document)
+            return Loaded(imported(document).candidate, _at_model_type(document))
         if document.special_number:
             raise document.special_number
         return load_document(document)
@@ -170,6 +170,13 @@ def record(value: Any) -> Any:
             return None
         case _:
             return value
+
+
+def _at_model_type(document: Document) -> Document:
+    """A document whose every path stands at `model_type`: a config.json has no key of ours, and that one decides."""
+    place = document.span("model_type")
+    start, end = Mark(place.line, place.column), Mark(place.end_line, place.end_column)
+    return Document(document.file, Node(None, start, end))
 
 
 def _one_layer(document: Document) -> Document:

@@ -18,7 +18,6 @@ DT_RANGE = (1.0e-3, 1.0e-1)  # step size at initialisation where none is declare
 SCALAR_RATES = (1.0, 16.0)  # A of a scalar decay exp(-A dt) where no range is declared (Mamba-2, arXiv 2405.21060)
 NORMAL_90 = 1.645  # half of the central 90 % of a standard normal
 TOKEN_SHARE = 0.1  # of the interval of pre-activations: least standard deviation that the tokens add
-DRAWN = ("q_static", "k_static", "taps")  # parameters that start at random
 RANDOMISED = ("table", "sink", "bonus", "skip", "second_logit", "shear_bias")  # drawn for random signals only
 GAINS = ("q_gain", "k_gain", "base")  # random signals multiply them
 GAIN_JITTER = 0.2  # standard deviation of the log of that factor

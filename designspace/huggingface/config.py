@@ -20,11 +20,11 @@ class Config:
         self.derived: dict[str, str] = {}
         self._document = document
 
-    def integer(self, *keys: str, default: int | None = None) -> int:
-        """A positive integer; `default` where no key is present (null counts as absent)."""
-        value = self._take(keys, default, "a positive integer")
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise self.error(keys[0], f"`{keys[0]}` must be a positive integer, got {value!r}.")
+    def integer(self, *keys: str, default: int | None = None, least: int = 1) -> int:
+        """An integer not below `least`; `default` where no key is present (null counts as absent)."""
+        value = self._take(keys, default, "an integer")
+        if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            raise self.error(keys[0], f"`{keys[0]}` must be an integer >= {least}, got {value!r}.")
         return value
 
     def number(self, *keys: str, default: float | None = None) -> float:

@@ -8,6 +8,11 @@ from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Stack, unsupported
 from designspace.mixer import MixerSpec
 
+QWEN_IGNORES = {
+    "rms_norm_eps": "eps of the norms",
+    "max_window_layers": "no window is in use",
+    "use_sliding_window": "layer_types decides",
+}
 WINDOWED = ("sliding_attention", "local", "local_attention")
 
 

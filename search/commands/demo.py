@@ -36,22 +36,23 @@ def demo(
 
     started = time.monotonic()
     store = _fresh_store(output)
-    folder = Path(str(files("search.demo")))
+    _copy_files(output)
 
     _heading("1. Lint: a model from the hub, a sound spec, and one with two mistakes")
-    _lint([folder / name for name in SPECS])
+    _lint([output / name for name in SPECS])
 
     _heading("2. Search: Optuna proposes, the rules reject, Ray actors train")
-    _search(folder / "space.yaml", "demo", store, Hands(workers=workers))
+    _search(output / "space.yaml", "demo", store, Hands(workers=workers))
     _heading("3. Leaderboard: mean over tasks and seeds, with the 95 % interval")
     results.leaderboard(store=store)
 
     _heading("4. Principle 3, measured: attention without position against attention with a rotation, on copying")
-    _search(folder / "contrast.yaml", "contrast", store, Hands(workers=workers))
+    _search(output / "contrast.yaml", "contrast", store, Hands(workers=workers))
     results.compare("softmax_rope", "softmax_nope", task="selective_copying", store=store)
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
-    typer.echo(f"\nDone in {minutes} min {seconds} s. Everything measured lies in {store}; try\n")
+    typer.echo(f"\nDone in {minutes} min {seconds} s. Specs, spaces and results lie in {output}; try\n")
     typer.echo(f"    sextant leaderboard --store {store} --task selective_copying")
+    typer.echo(f"    sextant lint {output / 'unsound.yaml'}")
 
 
 def doctor(store: study.Store = study.DEFAULT_STORE) -> None:
@@ -100,6 +101,13 @@ def _fresh_store(folder: Path) -> str:
     for old in folder.glob(f"{STORE}*"):
         old.unlink()
     return str(folder / STORE)
+
+
+def _copy_files(folder: Path) -> None:
+    """Put the demo's specs and spaces into `folder`, to be read and changed."""
+    for source in files("search.demo").iterdir():
+        if source.name.endswith((".yaml", ".json")):
+            (folder / source.name).write_text(source.read_text(encoding="utf-8"), encoding="utf-8")
 
 
 def _store_state(url: str) -> str:

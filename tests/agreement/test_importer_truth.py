@@ -136,6 +136,13 @@ def test_jamba_puts_attention_where_period_and_offset_say() -> None:
     assert all(mixers[layer].rotation.source == "none" for layer in attention)
 
 
+def test_jamba_offset_may_be_zero_and_is_never_dropped() -> None:
+    first = layer_mixers(imported_data({**DEFAULTS["jamba"], "attn_layer_offset": 0}).candidate)[0]
+    assert first.readout.kind == "exponential"
+    with pytest.raises(SpecError, match="attn_layer_offset"):
+        imported_data({**DEFAULTS["jamba"], "attn_layer_offset": -1})
+
+
 def test_falcon_h1_runs_a_recurrence_and_attention_side_by_side() -> None:
     blocks = imported_data({**DEFAULTS["falcon_h1"], "key_multiplier": 0.5}).candidate.blocks
     recurrence, attention = blocks[0].mixers

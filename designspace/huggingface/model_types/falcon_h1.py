@@ -7,7 +7,7 @@ from designspace.candidate import Parallel
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import attention_sizes, from_catalogue, model, rms_block, rotary, swiglu
-from designspace.huggingface.selective import grouped_heads
+from designspace.huggingface.selective import grouped_heads, limited_step
 from designspace.mixer import MixerSpec
 
 
@@ -29,6 +29,7 @@ def _mamba2(config: Config, hidden: int) -> MixerSpec:
     width = config.data.get("mamba_d_head")
     width = inner // num_heads if width in (None, "auto") else config.integer("mamba_d_head")
     config.optional("mamba_d_head")
+    limited_step(config)
     normed = config.flag("mamba_rms_norm", default=False)
     before = config.flag("mamba_norm_before_gate", default=True)
     return from_catalogue(
@@ -67,7 +68,6 @@ importer = Importer(
         "ssm_in_multiplier": "scales the input of the branch",
         "ssm_multipliers": "scales z, x, B, C, dt before their maps: initial scale only",
         "ssm_out_multiplier": "scales the output of the branch",
-        "time_step_limit": "clamp of the step; [0, inf] clamps nothing",
         "time_step_floor": "initialisation of the step",
         "time_step_max": "initialisation of the step",
         "time_step_min": "initialisation of the step",

@@ -13,7 +13,8 @@ from designspace.huggingface.selective import channel_heads
 
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size")
-    period, offset = config.integer("attn_layer_period"), config.optional("attn_layer_offset")
+    period = config.integer("attn_layer_period", default=8)
+    offset = config.integer("attn_layer_offset", default=4, least=0)
     attention = from_catalogue("softmax_nope", heads=attention_sizes(config, hidden))
     config.note("position", "in code: no rotary embedding; the Mamba layers carry position")
     mamba = from_catalogue(

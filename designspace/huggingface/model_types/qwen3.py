@@ -5,7 +5,7 @@ Source: transformers 5.24, modeling_qwen3.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import llama_like
+from designspace.huggingface.parts import QWEN_IGNORES, llama_like
 
 
 def _stack(config: Config) -> Stack:
@@ -13,11 +13,4 @@ def _stack(config: Config) -> Stack:
     return llama_like(config, "softmax_qknorm")
 
 
-importer = Importer(
-    _stack,
-    ignores={
-        "rms_norm_eps": "eps of the block norms and of the q/k norm",
-        "max_window_layers": "no window is in use",
-        "use_sliding_window": "layer_types decides",
-    },
-)
+importer = Importer(_stack, ignores=QWEN_IGNORES)
