@@ -8,12 +8,15 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 export RAY_USAGE_STATS_ENABLED ?= 0
 
-.PHONY: demo test check clean
+.PHONY: demo test test-all check clean
 
 demo: $(READY)
 	$(BIN)/sextant demo
 
 test: $(READY)
+	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow"
+
+test-all: $(READY)
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
 
 check: $(READY)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 CATALOGUE_PREFIX = "catalogue:"
 SPEC_KEYS = {"sextant", "blocks", "mixer"}
+SPACE_KEY = "tasks"
 CONFIG_KEYS = {"model_type", "architectures", "ssm_cfg"}
+MAX_NAME = 200  # characters, as `Candidate.name` allows
 LINE_WIDTH = 120
 FLOW_LEVELS = 2
 FLOW_CHARACTERS = 80
@@ -78,8 +80,14 @@ def load_document(document: Document) -> Loaded:
         document = _one_layer(document)
     data = expanded(document)
     if document.file[:1] != "<":
-        data.setdefault("name", Path(document.file).stem)
+        data.setdefault("name", Path(document.file).stem[:MAX_NAME])
     return Loaded(validate(document, Candidate, data), document)
+
+
+def is_spec(document: Document) -> bool:
+    """The document is a spec; a space file, which has `tasks`, is not."""
+    keys = document.data.keys()
+    return bool(SPEC_KEYS & keys) and SPACE_KEY not in keys
 
 
 def is_config(document: Document) -> bool:
@@ -96,7 +104,7 @@ def imported(document: Document) -> "Imported":
     """
     from designspace.huggingface import import_config  # a third of the start-up, and most specs are no config.json
 
-    return import_config(document, name=Path(document.file).stem)
+    return import_config(document, name=Path(document.file).stem[:MAX_NAME])
 
 
 def expanded(document: Document) -> dict[str, Any]:
@@ -115,10 +123,9 @@ def merged(base: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, A
     result = dict(base)
     for key, value in overrides.items():
         old = result.get(key)
-        same_kind = (
-            isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind")
-        )
-        result[key] = merged(old, value) if isinstance(old, dict) and same_kind else value
+        if isinstance(old, dict) and isinstance(value, dict) and value.get("kind", old.get("kind")) == old.get("kind"):
+            value = merged(old, value)
+        result[key] = value
     return result
 
 

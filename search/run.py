@@ -26,7 +26,7 @@ from search.ledger import Budget
 from search.service import JobProgress, create_app
 from search.space import Space, from_record
 from search.status import Status, status
-from search.store import Store, open_store
+from search.store import Store, identity, open_store
 from search.study import Search
 
 HOST = "127.0.0.1"
@@ -157,7 +157,7 @@ def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive
 
 def _serve(search: Search, app: FastAPI, *, hands: Hands, token: str, show: Callable[[], Status]) -> None:
     """Hand out jobs and take results until the study ends, or the user interrupts it."""
-    spool, log = _beside(search.store, "spool"), _beside(search.store, "executor.log")
+    spool, log = _beside(search.store, "spool") / identity(search.store), _beside(search.store, "executor.log")
     with _serving(app) as url, _executing(hands.commands(url, study=search.name, spool=spool), token, log) as executors:
         try:
             while search.step():

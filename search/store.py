@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select
 from sqlalchemy.orm import Session
 
 from designspace.errors import SpecError
@@ -21,6 +21,7 @@ BUSY_TIMEOUT_MS = 30_000
 MIGRATIONS = Path(__file__).parent / "migrations"
 NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "glusterfs", "lustre", "beegfs", "9p"})
 VERSION_TABLE = "alembic_version"
+CREATED = "store.created"  # kind of the first event, which holds the store's identity
 
 Clock = Callable[[], datetime]
 
@@ -90,6 +91,13 @@ def open_store(url: str, *, create: bool = True, now: Clock = utc_now) -> Store:
     else:
         _require_tables(engine, full_url)
     return Store(full_url, engine, now)
+
+
+def identity(store: Store) -> str:
+    """The store's own name, given when its tables were made: numbers of jobs mean nothing in another store."""
+    with store.read() as session:
+        first = session.scalars(select(EventRow).where(EventRow.kind == CREATED).order_by(EventRow.id).limit(1)).one()
+        return str(first.data["identity"])
 
 
 def migrate(engine: Engine) -> None:

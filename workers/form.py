@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from jaxtyping import Float
 from torch import Tensor
@@ -11,6 +11,7 @@ from designspace.mixer import MixerSpec
 from workers.signals import Signals
 
 
+@runtime_checkable
 class Apply(Protocol):
     """Outputs of the mixer in the dtype of the signals."""
 

@@ -21,6 +21,7 @@ from workers.provenance import provenance
 from workers.task import IGNORED, Split, Task, load
 
 ORDER_STREAM = zlib.crc32(b"order")  # spawn key of the random stream that shuffles the training set
+EVALUATION_BATCH = 128  # sequences per forward pass without gradients; bounds memory, changes no score
 
 Examples = tuple[Tensor, Tensor]  # inputs and targets, int64 [size, positions]
 
@@ -197,7 +198,7 @@ def _scores(run: Run, split: Split) -> Scores:
         DivergedError: the loss is not finite.
     """
     inputs, targets = run.data[split]
-    scores = measure(run.model, inputs, targets, batch_size=run.protocol.batch_size)
+    scores = measure(run.model, inputs, targets, batch_size=EVALUATION_BATCH)
     if not math.isfinite(scores.loss):
         raise DivergedError(f"the {split} loss is {scores.loss}")
     return scores

@@ -1,6 +1,7 @@
 """`sextant demo`: lint, search, leaderboard and one principle measured, on this machine; and `sextant doctor`."""
 
 import os
+import shutil
 import sys
 import time
 from importlib.resources import files
@@ -93,13 +94,15 @@ def _search(space: Path, name: str, store: str, hands: "Hands") -> None:
     typer.echo(study.headline(final))
     for one in final.rejected:
         typer.echo(f"  rejected before training: {one.name} ({', '.join(one.codes)})")
+    if final.state != "done":
+        raise typer.Exit(study.EXIT_UNFINISHED)
 
 
 def _fresh_store(folder: Path) -> str:
     """Path of the demo's store in `folder`, without what an earlier demo left there."""
     folder.mkdir(parents=True, exist_ok=True)
     for old in folder.glob(f"{STORE}*"):
-        old.unlink()
+        shutil.rmtree(old) if old.is_dir() else old.unlink()
     return str(folder / STORE)
 
 

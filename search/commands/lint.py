@@ -111,15 +111,28 @@ def retargeted(
 
 
 def _files(spec: str) -> list[str]:
-    """The spec, or every spec file in the folder it names."""
+    """The spec, or every spec file in the folder it names; other files there are named on standard error."""
     from designspace.errors import SpecError
 
     if not Path(spec).is_dir():
         return [spec]
-    files = sorted(str(path) for path in Path(spec).rglob("*") if path.suffix in SPEC_SUFFIXES and path.is_file())
+    candidates = sorted(path for path in Path(spec).rglob("*") if path.suffix in SPEC_SUFFIXES and path.is_file())
+    files = [str(path) for path in candidates if _is_spec(path)]
     if not files:
         raise SpecError(f"the folder has no spec file ({', '.join(SPEC_SUFFIXES)}); name another.", file=spec)
     return files
+
+
+def _is_spec(path: Path) -> bool:
+    """The file is a spec or a config.json, not a space file or something else."""
+    from designspace.document import read
+    from designspace.specfile import is_config, is_spec
+
+    document = read(path, special_numbers=True)
+    found = is_spec(document) or is_config(document)
+    if not found:
+        typer.echo(f"{path}: skipped, neither a spec nor a config.json", err=True)
+    return found
 
 
 def _settings(select: str, ignore: str) -> "Settings":

@@ -17,7 +17,7 @@ from torch import Tensor
 from designspace.canonical import REWRITINGS, canonical, function, mixer_fingerprint
 from designspace.mixer import MixerSpec
 from designspace.readout import polynomial_coefficients
-from designspace.rewritings import degenerate, equivalences, parts
+from designspace.rewritings import amplitude, degenerate, equivalences, parts
 from designspace.rewritings.equivalences import UP_TO_ROW_FACTOR, amplitude_is_void
 from tests.strategies import random_mixer
 from workers.behaviour import behavioural_hash
@@ -30,7 +30,7 @@ Fixed = dict[str, dict[str, Any]]
 
 DRAWS = 200
 PAIRS = 2_000
-SEQ_LEN = 9
+SHORT, SEQ_LEN = 5, 9
 KEPT = 1.0e-9  # relative to the largest coefficient of a row, times the condition of the row
 CHANGED = 1.0e-11  # relative to the same: less is no change
 
@@ -46,22 +46,37 @@ SOFTMAX: Fixed = {
     "scaling": {"gate": "none", "cap": None, "initial": None, "where": "score"},
     "support": {"read": "after", "diagonal": "none"},
 }
-FORCED: dict[Rewriting, Fixed] = {  # what brings a random mixer into a domain that it rarely meets
-    parts.step_default: {"scaling": {"gate": "dt", "where": "k", "cap": None}, "decay": {"map": "exp_softplus"}},
-    degenerate.widths_within_support: {"support": {"window": 2, "chunk": None}},
-    degenerate.evolution_unseen: {"support": {"window": 1, "chunk": None}},
-    degenerate.support_of_one: {"support": {"window": None, "chunk": 1}},
-    equivalences.constant_score: SOFTMAX,
-    equivalences.taylor_features: SOFTMAX
+FORCED: dict[Rewriting, Callable[[Random], Fixed]] = {  # into domains that a random mixer rarely meets
+    parts.step_default: lambda rng: {
+        "scaling": {"gate": "dt", "cap": None, "where": rng.choice(("q", "score"))},
+        "decay": {"map": "exp_softplus", "source": rng.choice(("input", "learned"))},
+    },
+    parts.gate_initial_off: lambda rng: {
+        "decay": {"granularity": rng.choice(("scalar", "diagonal")), "source": "input", "map": "complement"},
+        "scaling": {"gate": "sigmoid", "where": "score", "cap": None},
+    },
+    degenerate.widths_within_support: lambda rng: {
+        "support": {"window": 2, "chunk": None},
+        "lift": rng.choice(({}, {"kind": "shift", "width": 4})),
+    },
+    degenerate.evolution_unseen: lambda _: {"support": {"window": 1, "chunk": None}},
+    degenerate.support_of_one: lambda _: {"support": {"window": None, "chunk": 1}},
+    amplitude.polynomial_trimmed: lambda _: {"readout": {"kind": "polynomial"}},
+    amplitude.polynomial_linear: lambda rng: {
+        "readout": {"kind": "polynomial", "softcap": None, "coefficients": (0.0, round(rng.uniform(0.2, 3.0), 3))},
+        "shear": {"source": "none", "slopes": None, "width": None},
+    },
+    equivalences.constant_score: lambda rng: SOFTMAX | {"features": {"map": rng.choice(("ones", "static")), "width": None}},
+    equivalences.taylor_features: lambda _: SOFTMAX
     | {
         "readout": IDENTITY,
         "normalization": {},
         "features": {"map": "taylor2", "width": None, "norm": "none"},
         "scaling": SOFTMAX["scaling"] | {"learnable": False, "query_schedule": "none"},
     },
-    equivalences.head_norm: {
-        "readout": {"kind": "identity", "softcap": None},
-        "io": {"output_norm": "head_rms", "gate": "none"},
+    equivalences.head_norm: lambda rng: {
+        "readout": rng.choice((IDENTITY, IDENTITY, {"kind": "polynomial", "softcap": None})),
+        "io": {"output_norm": rng.choice(("head_rms", "head_ln")), "gate": "none"},
     },
 }
 
@@ -71,7 +86,7 @@ def _alpha(mixer: MixerSpec, signals: Signals | None = None) -> Tensor:
         return coefficients(mixer, signals or _signals(mixer))
 
 
-def _signals(mixer: MixerSpec, seq_len: int = SEQ_LEN, batch: int = 1) -> Signals:
+def _signals(mixer: MixerSpec, *, seq_len: int = SHORT, batch: int = 1) -> Signals:
     return random_signals(mixer, seed=7, batch=batch, seq_len=seq_len)
 
 
@@ -110,17 +125,9 @@ def _condition(mixer: MixerSpec) -> Tensor:
 
 def _in_domain(rewriting: Rewriting, rng: Random) -> MixerSpec:
     while True:
-        mixer = random_mixer(rng, fixed=_forced(rewriting, rng))
+        mixer = random_mixer(rng, fixed=FORCED[rewriting](rng) if rewriting in FORCED else None)
         if rewriting(mixer) is not mixer:
             return mixer
-
-
-def _forced(rewriting: Rewriting, rng: Random) -> Fixed:
-    if rewriting is degenerate.widths_within_support and rng.random() < 0.5:
-        return FORCED[rewriting] | {"lift": {"kind": "shift", "width": 4}}
-    if rewriting is equivalences.constant_score and rng.random() < 0.5:
-        return SOFTMAX | {"features": {"map": "static", "width": None}}
-    return FORCED.get(rewriting, {})
 
 
 def _same_parameters(before: MixerSpec, after: MixerSpec) -> tuple[Signals, Signals]:
@@ -333,7 +340,7 @@ def _changed_in_one_field(rng: Random) -> tuple[str, MixerSpec, MixerSpec]:
 
 def _measured(field: str, first: MixerSpec, second: MixerSpec) -> Pair | None:
     """None where the coefficients differ."""
-    signals = _signals(first, batch=2), _signals(second, batch=2)
+    signals = _signals(first, seq_len=SEQ_LEN, batch=2), _signals(second, seq_len=SEQ_LEN, batch=2)
     alpha = _alpha(first, signals[0]), _alpha(second, signals[1])
     compared = tuple(map(_without_row_factor, alpha)) if _has_head_norm(first) and _has_head_norm(second) else alpha
     return Pair(field, first, second, signals, alpha) if _agree(*compared, CHANGED) else None

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from designspace.specfile import load
+from search.commands import demo
 from tests.cli.conftest import Run
 
 UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}\n"
@@ -36,10 +37,15 @@ UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalizati
 )
 def test_lint_exits_as_documented(arguments: list[str], code: int, sextant: Run, folder: Path) -> None:
     (folder / "unsound.yaml").write_text(UNSOUND)
-    (folder / "space.yaml").unlink()
     outcome = sextant("lint", *arguments)
     assert outcome.code == code, outcome.err
-    assert bool(outcome.err) == (code == 2)
+    assert ("error: " in outcome.err or "Error: " in outcome.err) == (code == 2)
+
+
+def test_a_folder_is_linted_spec_by_spec(sextant: Run) -> None:
+    outcome = sextant("lint", ".", "--format", "json")
+    assert [report["candidate"]["source"] for report in json.loads(outcome.out)] == ["config.json", "my.yaml"]
+    assert outcome.err == "space.yaml: skipped, neither a spec nor a config.json\n"
 
 
 def test_an_internal_error_exits_2_with_one_line(sextant: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,3 +155,25 @@ def test_train_prints_its_curve_and_saves_it(sextant: Run, folder: Path) -> None
     saved = json.loads((folder / "curve.json").read_text())
     assert saved["result"]["metrics"]["steps"] == 4
     assert "step      4/4" in outcome.out
+
+
+@pytest.mark.slow
+def test_demo_goes_from_lint_to_a_measured_contrast(
+    sextant: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = demo._copy_files
+
+    def copy_short(target: Path) -> None:
+        copy(target)
+        for space in (target / "space.yaml", target / "contrast.yaml"):
+            space.write_text(space.read_text().replace("steps: 150", "steps: 2"))
+
+    monkeypatch.setattr(demo, "_copy_files", copy_short)
+    outcome = sextant("demo")
+    assert outcome.code == 0, outcome.err
+    assert "8 of 8 candidates; 32 runs done" in outcome.out
+    assert "rejected before training" in outcome.out
+    assert "2 of 2 candidates" in outcome.out
+    rows = json.loads(sextant("leaderboard", "--store", "demo-output/demo.sqlite", "--format", "json").out)["rows"]
+    assert len({row["fingerprint"] for row in rows}) >= 9
+    assert {*folder.iterdir()} >= {folder / "demo-output"}

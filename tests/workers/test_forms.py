@@ -125,11 +125,9 @@ def test_fenwick_reads_one_state_per_block_of_the_past() -> None:
             end -= size
         total = torch.zeros(2, HEADS, VALUE, dtype=torch.float64)
         for level, start, stop in blocks:
-            state = sum(
-                decay[:, j + 1 : i + 1].prod(1)[..., None, None] * outer(given.k[:, j], given.v[:, j])
-                for j in range(start, stop)
-            )
-            total = total + levels[:, i, :, level, None] * read(given.q[:, i], state)
+            for j in range(start, stop):
+                stored = decay[:, j + 1 : i + 1].prod(1)[..., None, None] * outer(given.k[:, j], given.v[:, j])
+                total = total + levels[:, i, :, level, None] * read(given.q[:, i], stored)
         expected.append(total)
     assert_all_forms_give(torch.stack(expected, dim=1), spec, given)
 
@@ -208,7 +206,8 @@ def test_sigmoid_offset_is_minus_log_of_the_length(kind: str) -> None:
 
 def test_additive_exponential_scores_have_a_recurrence() -> None:
     q, k = torch.ones(2, SEQ_LEN, HEADS, 1, dtype=torch.float64), torch.ones(2, SEQ_LEN, HEADS, 1, dtype=torch.float64)
-    given = signals(q=q, k=k, gate=1000.0 * open_gate(4), shear=-100.0 * open_gate(5))
+    gate = 1000.0 * open_gate(4)
+    given = signals(q=q, k=k, gate=gate, shear=-100.0 * open_gate(5))
     spec = mixer(
         readout={"kind": "exponential"},
         features={"map": "ones"},
@@ -219,7 +218,7 @@ def test_additive_exponential_scores_have_a_recurrence() -> None:
     )
     assert recurrent.invalid_reason(spec) is None
     reach = (-100.0 * open_gate(5)).cumsum(1)
-    score = (given.gate - reach)[:, None] + reach[:, :, None]
+    score = (gate - reach)[:, None] + reach[:, :, None]
     alpha = score.permute(0, 3, 1, 2).masked_fill(torch.ones(SEQ_LEN, SEQ_LEN).triu(1).bool(), -math.inf).softmax(-1)
     assert_all_forms_give(torch.einsum("bhts,bshd->bthd", alpha, given.v), spec, given)
 

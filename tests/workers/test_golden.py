@@ -25,7 +25,7 @@ CATALOGUE_NAMES = {
     "softmax_rope_interleaved": "softmax_rope",
     "softmax_rope_partial": "softmax_partial_rope",
 }
-AS_RUN = {  # where the reference differs from the published model (README; meta of the file)
+AS_RUN: dict[str, dict[str, dict[str, Any]]] = {  # where the reference differs from the published model
     "path_fox": {"shear": {"scaled": False}},  # the file holds the increments after their factor n^-1/2
     "relu2_attn": {"normalization": {"kind": "none"}},
     "sigmoid_attn": {"readout": {"offset": 0.0}},
@@ -76,7 +76,10 @@ def _rwkv4(arrays: Arrays) -> Arrays:
 def spec_of(arrays: Arrays, meta: dict[str, Any]) -> MixerSpec:
     """The catalogue entry of the file with the sizes and constants of the file."""
     name = CATALOGUE_NAMES.get(meta["architecture"], meta["architecture"])
-    fields = load_unit("designspace.catalogue", name, "entry", Entry).candidate.blocks[0].mixer.model_dump()
+    mixer = load_unit("designspace.catalogue", name, "entry", Entry).candidate.blocks[0].mixer
+    if not isinstance(mixer, MixerSpec):
+        raise TypeError(f"the first block of the catalogue entry `{name}` must hold one mixer, got {mixer!r}.")
+    fields = mixer.model_dump()
     state_dim, scalars = arrays["q"].shape[-1], meta["scalars"]
     fields["heads"] |= {"num_heads": meta["heads"], "state_dim": state_dim, "head_dim": arrays["v"].shape[-1]}
     fields["heads"] |= {"kv_groups": None}

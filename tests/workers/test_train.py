@@ -60,14 +60,14 @@ def drain(job: Job, build=build) -> tuple[list[Progress], Result]:
 
 
 def test_result_holds_the_promised_metrics_and_the_curve():
-    curve, result = drain(job(id=7, attempt=3))
+    curve, result = drain(job(id=7, attempt=3, steps=8))
     assert (result.job_id, result.attempt, result.status, result.error) == (7, 3, "done", None)
     promised = {"accuracy", "accuracy_macro", "loss", "validation_accuracy", "parameters", "tokens", "steps", "chance"}
     assert promised <= set(result.metrics)
     assert result.curve == tuple(curve)
-    assert [point.step for point in curve] == [3, 6, 9, 12, 15, 18, 21, 24]
-    assert result.metrics["steps"] == 24
-    assert result.metrics["tokens"] == 24 * 64 * 32 == curve[-1].tokens
+    assert [point.step for point in curve] == list(range(1, 9))
+    assert result.metrics["steps"] == 8
+    assert result.metrics["tokens"] == 8 * TINY.batch_size * 32 == curve[-1].tokens
     assert result.metrics["parameters"] == 256 * 64 + 128 * 256 + 256
     assert result.metrics["chance"] == 1 / 127
     assert {"torch", "python", "platform", "cpu", "commit", "seed", "fingerprint"} <= set(result.provenance)
@@ -171,7 +171,7 @@ def test_non_finite_loss_is_recorded_with_its_step_and_cause():
     assert result.error == "diverged at step 5 of 24: the training loss is nan."
     assert [point.step for point in result.curve] == [3]
     assert "accuracy" not in result.metrics
-    assert result.metrics["tokens"] == 5 * 64 * 32
+    assert result.metrics["tokens"] == 5 * TINY.batch_size * 32
 
 
 def test_non_finite_gradient_is_recorded_with_the_parameter_at_fault():
@@ -215,7 +215,7 @@ def test_gradients_are_clipped_to_the_protocols_norm():
 def test_every_training_sequence_is_used_once_per_pass():
     run = ready(steps=10)
     rows = torch.cat(list(batches(run)))
-    assert sorted(rows.tolist()) == list(range(640))
+    assert sorted(rows.tolist()) == list(range(10 * TINY.batch_size))
     published = prepare(job(protocol="mad", steps=5), build=build, device=CPU)
     drawn = [rows.tolist() for rows in batches(published)]
     assert [len(rows) for rows in drawn] == [128] * 5

@@ -64,7 +64,7 @@ task = Task(
     reference="arXiv 2403.17844 (MAD)",
     parameters=Parameters(),
     train_size=12_800,
-    tiny=Parameters(vocab_size=16, seq_len=64),
+    tiny=Parameters(vocab_size=24, seq_len=48),
     draw=draw,
     chance=chance,
     oracle=oracle,

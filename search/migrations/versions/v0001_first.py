@@ -1,4 +1,7 @@
-"""The first tables."""
+"""The first tables, and the store's identity as the first event."""
+
+from datetime import UTC, datetime
+from uuid import uuid4
 
 import sqlalchemy as sa
 from alembic import op
@@ -149,7 +152,7 @@ def upgrade() -> None:
         sa.UniqueConstraint("job_id", "number", name="uq_attempt_job_id_number"),
     )
     op.create_index("ix_attempt_worker_claim_key", "attempt", ["worker", "claim_key"], unique=False)
-    op.create_table(
+    event = op.create_table(
         "event",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("at", sa.DateTime(timezone=True), nullable=False),
@@ -192,6 +195,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name="pk_result"),
         sa.UniqueConstraint("job_id", name="uq_result_job_id"),
     )
+    first = {"at": datetime.now(UTC), "kind": "store.created", "data": {"identity": uuid4().hex}}
+    op.bulk_insert(event, [first])
 
 
 def downgrade() -> None:
