@@ -51,7 +51,7 @@ def output_gain(mixer: MixerSpec, seq_len: int) -> Gain | None:
 def gain_of_step(mixer: MixerSpec, product: Moments, step: Step, seq_len: int) -> float:
     """Output rms over value rms for one setting of the heads."""
     score = product.times_independent(step.gate).times(scores.score_base(mixer))
-    after = mixer.scaling.factor(mixer.key_dim) if mixer.scaling.where == "after" else 1.0
+    after = mixer.base if mixer.scaling.where == "after" else 1.0
     written = _readout_moments(mixer.readout, score, seq_len).times(scores.tame(after))
     degree = readouts.homogeneous_degree(mixer.readout)
     factor = 1.0 if degree is None else min(step.factor, 1.0) ** degree  # phi(0) != 0 never forgets; CD602 judges > 1

@@ -31,7 +31,7 @@ def score_moments(mixer: MixerSpec) -> Moments | None:
 
 def score_base(mixer: MixerSpec) -> float:
     """The constant factor on the score; 1 where the base acts after phi."""
-    return 1.0 if mixer.scaling.where == "after" else tame(mixer.scaling.factor(mixer.key_dim))
+    return 1.0 if mixer.scaling.where == "after" else tame(mixer.base)
 
 
 def tame(value: float) -> float:

@@ -13,7 +13,7 @@ from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Nor
 from designspace.execution import Execution
 from designspace.mixer import MixerSpec
 from designspace.rewritings import amplitude, degenerate, equivalences, parts
-from designspace.rewritings.change import changed, rounded
+from designspace.rewritings.change import changed, rounded, snapped
 from designspace.rotation import Rotation
 from designspace.spec import Spec
 from designspace.suppression import Lint
@@ -41,10 +41,9 @@ def canonical(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
     """
     match spec:
         case MixerSpec():
-            return _mixer(_rounded(spec))
+            return _mixer(spec)
         case Candidate():
-            candidate = _rounded(spec)
-            return candidate.model_copy(update={"blocks": _stack(tuple(map(_block, candidate.blocks)))})
+            return spec.model_copy(update={"blocks": _stack(tuple(map(_block, spec.blocks)))})
 
 
 def canonical_json(spec: MixerSpec | Candidate) -> str:
@@ -104,18 +103,21 @@ def _digest(text: str) -> str:
 
 
 def _mixer(mixer: MixerSpec) -> MixerSpec:
-    """Every rewriting, again and again until none applies."""
+    """Every rewriting, again and again until none applies; numbers are rounded last, so that folding loses none."""
+    mixer = _numbers(mixer, snapped)
     for _ in range(MAX_PASSES):
         before = mixer
         for rewriting in REWRITINGS:
             mixer = rewriting(mixer)
         if mixer is before:
-            return mixer
+            return _numbers(mixer, rounded)
     raise RuntimeError(f"the rewritings of a mixer did not end after {MAX_PASSES} passes; report the spec {mixer}.")
 
 
 def _block(block: Block) -> Block:
     """A block with canonical mixers; what a missing part would have used takes its default."""
+    sizes = {"skip": _numbers(block.skip, rounded), "channel_mixer": _numbers(block.channel_mixer, rounded)}
+    block = block.model_copy(update=sizes)
     update: dict[str, Any] = {}
     match block.mixer:
         case None:
@@ -157,20 +159,20 @@ def _is_empty(block: Block) -> bool:
     return block.mixer is None and block.channel_mixer.kind == "none"
 
 
-def _rounded(spec: SpecType) -> SpecType:
-    """The spec with every number to 12 significant digits; the same object if that changes nothing."""
-    update = {name: new for name, old in spec if (new := _rounded_value(old)) is not old and new != old}
+def _numbers(spec: SpecType, form: Callable[[float], float]) -> SpecType:
+    """The spec with `form` of every number; the same object if that changes nothing."""
+    update = {name: new for name, old in spec if (new := _value(old, form)) is not old and new != old}
     return spec.model_copy(update=update) if update else spec
 
 
-def _rounded_value(value: Any) -> Any:
+def _value(value: Any, form: Callable[[float], float]) -> Any:
     match value:
         case float():
-            return rounded(value)
+            return form(value)
         case tuple():
-            return tuple(map(_rounded_value, value))
+            return tuple(_value(item, form) for item in value)
         case Spec():
-            return _rounded(value)
+            return _numbers(value, form)
         case _:
             return value
 

@@ -148,6 +148,11 @@ class MixerSpec(Spec):
         return self.features.feature_dim(self.heads.state_dim)
 
     @property
+    def base(self) -> float:
+        """The constant scaling base; n in 1/sqrt(n) and 1/n is `heads.state_dim`, the width before the feature map."""
+        return self.scaling.factor(self.heads.state_dim)
+
+    @property
     def key_norm_bound(self) -> float | None:
         """Upper bound of |k|^2 before scaling, None where nothing bounds it (theory section 2, P6.2)."""
         gain = self.features.gain * self.features.gain  # infinite, not an error, where it overflows

@@ -481,8 +481,8 @@ def _job(
     if row is None:
         row = JobRow(**key, facts=dict(facts), state="queued", attempt=0, created_at=store.now())
         session.add(row)
-    elif row.state == "cancelled":
-        row.state = "queued"
+    elif row.state in ("cancelled", "failed"):  # a new study may try again what an earlier one could not, and pays
+        row.state, row.paid_by = "queued", None
     else:
         return row
     session.flush()

@@ -71,7 +71,7 @@ def _initial(spec: MixerSpec, name: str, shape: tuple[int, ...], seed: int) -> T
         case "q_gain" | "k_gain":
             return torch.full(shape, spec.features.gain, dtype=torch.float64)
         case "base":
-            return torch.full(shape, spec.scaling.factor(spec.heads.state_dim), dtype=torch.float64)
+            return torch.full(shape, spec.base, dtype=torch.float64)
         case "skip":
             return torch.ones(shape, dtype=torch.float64)
         case "bonus":

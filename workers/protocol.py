@@ -25,7 +25,7 @@ from designspace.errors import SpecError
 from designspace.io import ShortConv
 from designspace.job import Record
 from designspace.mixer import MixerSpec
-from workers.task import Task, TaskParameters, TrainOn
+from workers.task import Task, TaskParameters
 
 P = TypeVar("P", bound=TaskParameters)
 
@@ -57,9 +57,6 @@ class Protocol(Record):
 
     name: str
     scale: Literal["published", "tiny"] = Field(description="Which sizes of the task.")
-    train_on: TrainOn = Field(
-        description="`published`: MAD's training target (recall: the next token everywhere); `answers`: what is scored."
-    )
     sizes: ModelSizes
     batch_size: int = Field(ge=1)
     steps: int | None = Field(None, ge=1)
@@ -112,7 +109,6 @@ class Protocol(Record):
 TINY = Protocol(
     name="tiny",
     scale="tiny",
-    train_on="answers",
     sizes=ModelSizes(
         model_dim=64,
         num_layers=2,
@@ -139,7 +135,6 @@ TINY = Protocol(
 MAD = Protocol(
     name="mad",
     scale="published",
-    train_on="published",
     sizes=ModelSizes(model_dim=128, num_layers=2, num_heads=8, state_dim=16, head_dim=16, channel_state_dim=16),
     batch_size=128,
     epochs=200,

@@ -17,7 +17,7 @@ IGNORED = -100  # target of a position that is not scored; the default ignore_in
 
 Tokens = npt.NDArray[np.int64]
 Split = Literal["train", "validation", "test"]
-TrainOn = Literal["published", "answers"]
+TrainOn = Literal["next_token", "answers"]
 
 # Every possible input sequence belongs to one split for ever: its hash falls in one of eight buckets.
 BUCKETS = 8
@@ -41,8 +41,8 @@ class TaskParameters(BaseModel):
 class Drawn:
     """Sequences of a task before a split chooses what is scored, each array [size, positions].
 
-    `answers` is the target of the test, `training` the published target of training (recall: the next token
-    everywhere); they are the same array where the publication makes no difference.
+    `answers` is the target of validation and test, `training` that of training; they are the same array where the task
+    makes no difference.
     """
 
     inputs: Tokens
@@ -113,7 +113,7 @@ class Task(Generic[P]):
         """
         return type(self.parameters).model_validate({**self.parameters.model_dump(), **sizes})
 
-    def sample(self, parameters: P, split: Split, *, size: int, seed: int, train_on: TrainOn = "published") -> Batch:
+    def sample(self, parameters: P, split: Split, *, size: int, seed: int) -> Batch:
         """`size` sequences of a split, the same for the same arguments.
 
         Splits are disjoint for any sizes and any two seeds, because a fixed hash of the input sequence says to which
@@ -123,17 +123,15 @@ class Task(Generic[P]):
 
         Args:
             parameters: sizes; the model reads `parameters.vocab_size` tokens.
-            split: `train` has the published training target, the others only the answers.
+            split: `train` has the training target, the others the answers.
             size: number of sequences.
             seed: non-negative; each (task, split, seed) has its own random stream.
-            train_on: `answers` gives the training split the target of the test.
 
         Raises:
             ValueError: the space is so small that no sequence of the split was found.
         """
         drawn = _draw_split(self, parameters, split, size, _stream(self.name, split, seed))
-        published = split == "train" and train_on == "published"
-        return Batch(drawn.inputs, drawn.training if published else drawn.answers)
+        return Batch(drawn.inputs, drawn.training if split == "train" else drawn.answers)
 
 
 def load(name: str) -> Task[Any]:

@@ -47,7 +47,7 @@ def base(spec: MixerSpec, signals: Signals) -> Float[Tensor, " num_heads"]:
     """The scaling base of each head."""
     if signals.base is not None:
         return signals.base
-    return signals.q.new_full((signals.q.shape[2],), spec.scaling.factor(spec.heads.state_dim))
+    return signals.q.new_full((signals.q.shape[2],), spec.base)
 
 
 def score_base(spec: MixerSpec, signals: Signals) -> Float[Tensor, " num_heads"]:

@@ -168,7 +168,7 @@ def _examples(
     parameters = protocol.parameters(task)
     data: dict[Split, Examples] = {}
     for split, size in sizes.items():
-        batch = task.sample(parameters, split, size=size, seed=job.seed, train_on=protocol.train_on)
+        batch = task.sample(parameters, split, size=size, seed=job.seed)
         data[split] = (torch.from_numpy(batch.inputs).to(device), torch.from_numpy(batch.targets).to(device))
     return data
 

@@ -129,7 +129,7 @@ def _why_small(mixer: MixerSpec) -> str:
 def _rows_sum_to_one(site: Site) -> Outcome:
     """A row sum that is positive: does dividing by it make the row sum to 1?"""
     mixer = site.mixer
-    after = mixer.scaling.factor(mixer.key_dim) if mixer.scaling.where == "after" else 1.0
+    after = mixer.base if mixer.scaling.where == "after" else 1.0
     total = after / mixer.normalization.factor
     if abs(total - 1.0) < 1e-9:
         return Outcome("pass", site.at("normalization"), "eta is positive and bounded away from 0")

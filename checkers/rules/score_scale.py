@@ -98,7 +98,7 @@ def _evidence(site: Site, found: Moments) -> dict[str, Quantity]:
         "score_mean": quantity(found.mean),
         "band": quantity(BAND),
         "key_width": quantity(mixer.key_dim, "channels"),
-        "base": quantity(mixer.scaling.factor(mixer.key_dim)),
+        "base": quantity(mixer.base),
     }
     if product is not None:
         evidence["product_std"] = quantity(product.std)

@@ -67,7 +67,7 @@ def largest_exponent(mixer: MixerSpec) -> float:
     gate_bounded = mixer.scaling.gate in ("none", "sigmoid", "index")
     if growing or learned_norm or bound is None or not gate_bounded or mixer.features.map == "one_minus_decay":
         return math.inf
-    base = 1.0 if mixer.scaling.where == "after" else mixer.scaling.factor(mixer.key_dim)
+    base = 1.0 if mixer.scaling.where == "after" else mixer.base
     return base * bound
 
 

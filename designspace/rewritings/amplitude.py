@@ -8,7 +8,7 @@ from math import isfinite
 
 from designspace.mixer import MixerSpec
 from designspace.readout import Identity, Polynomial, Relu, homogeneous_degree, is_linear
-from designspace.rewritings.change import changed, is_one, rounded
+from designspace.rewritings.change import changed, is_one, snapped
 from designspace.rewritings.parts import with_base
 
 CONSTANT_GAIN_NORMS = ("none", "l2", "rms", "sum")  # after which the gain is a constant, not a learned vector
@@ -48,14 +48,12 @@ def polynomial_absorbs(mixer: MixerSpec) -> MixerSpec:
     folded = [c * _base(mixer) ** d / factor for d, c in enumerate(readout.coefficients)]
     if _is_pure_row_sum(mixer):
         folded = [c / folded[-1] for c in folded] if folded[-1] else folded
-    coefficients = tuple(map(rounded, folded))
-    if not all(isfinite(c) for c in folded) or any(
-        (new == 0) != (old == 0) for new, old in zip(coefficients, readout.coefficients, strict=True)
-    ):
+    vanished = any((new == 0) != (old == 0) for new, old in zip(folded, readout.coefficients, strict=True))
+    if vanished or not all(map(isfinite, folded)):
         return mixer
     if not norm.sums_the_row:
         mixer = changed(mixer, "normalization", factor=1.0)
-    return with_base(changed(mixer, "readout", coefficients=coefficients), 1.0)
+    return with_base(changed(mixer, "readout", coefficients=tuple(map(snapped, folded))), 1.0)
 
 
 def base_after_phi(mixer: MixerSpec) -> MixerSpec:
@@ -70,9 +68,9 @@ def base_after_phi(mixer: MixerSpec) -> MixerSpec:
     if (one and not mixer.shear.scaled) or (is_linear(mixer.readout) and not norm.sums_the_row):
         return changed(mixer, "scaling", where="score")
     factor = norm.factor / _base(mixer)
-    if scaling.learnable or _has_bonus_outside(mixer) or mixer.shear.scaled or not 0 < rounded(factor) < float("inf"):
+    if scaling.learnable or _has_bonus_outside(mixer) or mixer.shear.scaled or not 0 < factor < float("inf"):
         return mixer
-    return with_base(changed(changed(mixer, "normalization", factor=rounded(factor)), "scaling", where="score"), 1.0)
+    return with_base(changed(changed(mixer, "normalization", factor=snapped(factor)), "scaling", where="score"), 1.0)
 
 
 def gain_in_base(mixer: MixerSpec) -> MixerSpec:
@@ -122,12 +120,12 @@ def row_sum_divides_base(mixer: MixerSpec) -> MixerSpec:
 
 def key_in_evolution(mixer: MixerSpec) -> bool:
     """A_t is computed from k, so the length of k is not a factor of the score alone."""
-    erases = mixer.erase.direction in ("key", "key_scaled")
+    erases = mixer.erase.direction in ("key", "key_scaled") and not mixer.erase.is_identity
     return erases or (mixer.decay.granularity != "none" and mixer.decay.map == "one_minus_bk2")
 
 
 def _base(mixer: MixerSpec) -> float:
-    return mixer.scaling.factor(mixer.heads.state_dim)
+    return mixer.base
 
 
 def _has_bonus_outside(mixer: MixerSpec) -> bool:

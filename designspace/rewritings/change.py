@@ -4,6 +4,7 @@ from typing import Any
 
 from designspace.mixer import MixerSpec
 
+NOISE = 2.0e-15  # relative; a few units in the last place of a float64
 SIGNIFICANT_DIGITS = 12  # of every number in a canonical form (architecture.md, spec file)
 
 
@@ -18,6 +19,12 @@ def changed(mixer: MixerSpec, part: str, **fields: Any) -> MixerSpec:
 def rounded(number: float) -> float:
     """The number to 12 significant digits; -0.0 becomes 0.0."""
     return float(f"{number:.{SIGNIFICANT_DIGITS}g}") + 0.0
+
+
+def snapped(number: float) -> float:
+    """The number of 12 digits that this is but for floating-point noise (0.1 + 0.2), or the number itself."""
+    near = rounded(number)
+    return near if abs(number - near) <= NOISE * abs(near) else number
 
 
 def is_one(number: float) -> bool:

@@ -6,7 +6,7 @@ All of these keep every coefficient exactly (to rounding).
 from designspace.decay import Decay
 from designspace.erase import Erase
 from designspace.mixer import MixerSpec
-from designspace.rewritings.change import changed, is_one, rounded
+from designspace.rewritings.change import changed, is_one, rounded, snapped
 from designspace.rewritings.parts import COMMUTING_NORMS
 from designspace.rotation import Rotation
 from designspace.shear import Shear
@@ -75,7 +75,7 @@ def rotation_pairs(mixer: MixerSpec) -> MixerSpec:
         mixer = changed(mixer, "rotation", pairing="half")
     if rotation.source == "input" or (rotation.source == "constant" and pairs == 1):
         mixer = changed(mixer, "rotation", theta=Rotation().theta)
-    return changed(mixer, "rotation", fraction=1.0 if pairs == width // 2 else rounded(2 * pairs / width))
+    return changed(mixer, "rotation", fraction=1.0 if pairs == width // 2 else 2 * pairs / width)
 
 
 def erase_gain_zero(mixer: MixerSpec) -> MixerSpec:
@@ -110,18 +110,19 @@ def shear_slopes(mixer: MixerSpec) -> MixerSpec:
     if shear.is_identity:
         return mixer.model_copy(update={"shear": Shear()})
     absorbs = shear.scaled and not scaling.learnable
-    factor = scaling.factor(mixer.heads.state_dim) if absorbs and scaling.where != "after" else 1.0
+    factor = mixer.base if absorbs and scaling.where != "after" else 1.0
     sign = 1.0 if shear.sign == "decreasing" else -1.0
-    slopes = tuple(rounded(sign * factor * slope) for slope in shear.head_slopes(mixer.heads.num_heads))
-    alibi = tuple(rounded(slope) for slope in Shear(source="constant").head_slopes(mixer.heads.num_heads))
-    form = None if slopes == alibi else slopes[0] if len(set(slopes)) == 1 else slopes
+    slopes = tuple(snapped(sign * factor * slope) for slope in shear.head_slopes(mixer.heads.num_heads))
+    alibi = Shear(source="constant").head_slopes(mixer.heads.num_heads)
+    is_alibi = list(map(rounded, slopes)) == list(map(rounded, alibi))
+    form = None if is_alibi else slopes[0] if len(set(slopes)) == 1 else slopes
     return changed(mixer, "shear", slopes=form, sign="decreasing", scaled=shear.scaled and not absorbs)
 
 
 def shear_scale_of_one(mixer: MixerSpec) -> MixerSpec:
     """Multiplying the shear by a base of 1, or by one that acts after phi, changes nothing."""
     scaling = mixer.scaling
-    one = not scaling.learnable and is_one(scaling.factor(mixer.heads.state_dim))
+    one = not scaling.learnable and is_one(mixer.base)
     return changed(mixer, "shear", scaled=False) if one or scaling.where == "after" else mixer
 
 

@@ -8,7 +8,7 @@ from designspace.mixer import MixerSpec
 from designspace.normalization import Normalization
 from designspace.readout import Exponential, Identity, Polynomial, is_linear, polynomial_coefficients
 from designspace.rewritings.amplitude import CONSTANT_GAIN_NORMS, key_in_evolution
-from designspace.rewritings.change import changed, rounded
+from designspace.rewritings.change import changed, snapped
 from designspace.rewritings.parts import with_base
 
 POSITIVE_MAPS = ("elu+1", "softmax_pm", "favor", "ones")  # every feature is > 0, so every row sum is
@@ -29,6 +29,8 @@ def constant_score(mixer: MixerSpec) -> MixerSpec:
         return mixer
     if scaling.gate != "none" or mixer.shear.scaled or mixer.erase.direction != "none":
         return mixer
+    if mixer.features.norm == "layernorm" and mixer.features.eps == 0:
+        return mixer  # 0 / 0 for equal channels
     plain = Features(map="ones", eps_kind=mixer.features.eps_kind)
     if mixer.features != plain:
         mixer = mixer.model_copy(update={"features": plain})
@@ -49,9 +51,9 @@ def taylor_features(mixer: MixerSpec) -> MixerSpec:
     if mixer.erase.direction != "none":
         return mixer
     slope = readout.coefficients[1] if isinstance(readout, Polynomial) else 1.0
-    height = slope * scaling.factor(mixer.heads.state_dim) * features.gain**2
-    coefficients = tuple(rounded(height * c) for c in TAYLOR)
-    if rounded(height * TAYLOR[-1]) in (0.0, float("inf"), float("-inf")):
+    height = slope * mixer.base * features.gain**2
+    coefficients = tuple(snapped(height * c) for c in TAYLOR)
+    if not 0 < abs(coefficients[-1]) < float("inf"):
         return mixer
     polynomial = Polynomial(kind="polynomial", coefficients=coefficients)
     mixer = mixer.model_copy(update={"readout": polynomial})
@@ -72,7 +74,7 @@ def head_norm(mixer: MixerSpec) -> MixerSpec:
     mixer = changed(mixer, "normalization", kind="none", eps=default.eps, factor=1.0, length_kind=default.length_kind)
     if isinstance(mixer.readout, Polynomial):
         height = abs(mixer.readout.coefficients[-1]) or 1.0
-        mixer = changed(mixer, "readout", coefficients=tuple(rounded(c / height) for c in mixer.readout.coefficients))
+        mixer = changed(mixer, "readout", coefficients=tuple(snapped(c / height) for c in mixer.readout.coefficients))
     if mixer.scaling.where == "after":
         mixer = with_base(changed(mixer, "scaling", where="score", learnable=False), 1.0)
     return _linear_under_head_norm(mixer) if is_linear(mixer.readout) else mixer

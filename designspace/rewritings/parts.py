@@ -10,7 +10,7 @@ from designspace.io import InputOutput
 from designspace.mixer import MixerSpec
 from designspace.normalization import Normalization
 from designspace.readout import Sigmoid
-from designspace.rewritings.change import changed, rounded
+from designspace.rewritings.change import changed, rounded, snapped
 from designspace.rotation import Rotation
 from designspace.shear import Shear
 
@@ -131,7 +131,7 @@ def base_place(mixer: MixerSpec) -> MixerSpec:
 
 def base_name(mixer: MixerSpec) -> MixerSpec:
     """A base of n^-1/2 or n^-1 has that name, however it was written."""
-    return with_base(mixer, mixer.scaling.factor(mixer.heads.state_dim))
+    return with_base(mixer, mixer.base)
 
 
 def step_default(mixer: MixerSpec) -> MixerSpec:
@@ -159,7 +159,7 @@ def with_base(mixer: MixerSpec, base: float) -> MixerSpec:
     number, state_dim = rounded(base), mixer.heads.state_dim
     if number == rounded(state_dim**-0.5):
         return changed(mixer, "scaling", base="n^-1/2")
-    return changed(mixer, "scaling", base="n^-1" if number == rounded(1.0 / state_dim) else number)
+    return changed(mixer, "scaling", base="n^-1" if number == rounded(1.0 / state_dim) else snapped(base))
 
 
 REWRITINGS = (

@@ -51,7 +51,7 @@ def test_every_layer_equals_the_truth(file: str) -> None:
             truth["value_dim"],
         )
         assert heads.groups == truth.get("qk_heads", truth["kv_heads"])
-        assert mixer.scaling.factor(mixer.key_dim) == pytest.approx(truth["score_scale"])
+        assert mixer.base == pytest.approx(truth["score_scale"])
         assert mixer.support.window == truth["window"]
         assert _position(mixer) == _truth_position(truth)
         assert (mixer.features.norm != "none") == (truth["qk_norm"] is not None)
@@ -126,7 +126,7 @@ def test_wrong_type_names_the_key_and_the_line() -> None:
 def test_gpt_neo_alternates_global_and_windowed_layers_without_a_scale() -> None:
     mixers = layer_mixers(imported_data(DEFAULTS["gpt_neo"]).candidate)
     assert [mixer.support.window for mixer in mixers[:4]] == [None, 256, None, 256]
-    assert {mixer.scaling.factor(128) for mixer in mixers} == {1.0}
+    assert {mixer.base for mixer in mixers} == {1.0}
 
 
 def test_jamba_puts_attention_where_period_and_offset_say() -> None:
@@ -147,7 +147,7 @@ def test_falcon_h1_runs_a_recurrence_and_attention_side_by_side() -> None:
     blocks = imported_data({**DEFAULTS["falcon_h1"], "key_multiplier": 0.5}).candidate.blocks
     recurrence, attention = blocks[0].mixers
     assert recurrence.decay.granularity == "scalar"
-    assert attention.scaling.factor(128) == pytest.approx(0.5 * 128**-0.5)
+    assert attention.base == pytest.approx(0.5 * 128**-0.5)
 
 
 def test_qwen2_window_starts_at_max_window_layers() -> None:

@@ -106,6 +106,19 @@ def test_a_cancelled_job_is_queued_again_for_a_later_study(store: Store) -> None
     assert train_all(store) == 4
 
 
+def test_a_job_that_failed_for_an_earlier_study_gets_one_more_attempt_which_the_new_one_pays(store: Store) -> None:
+    plan = ledger.Plan(tasks=("recall",), seeds=(0,))
+    one, two = study(store, name="one"), study(store, name="two")
+    ledger.propose(store, one.id, draft("a"), plan)
+    for _ in range(leases.ATTEMPTS["failed"]):
+        leases.complete(store, [result(claim(store).jobs[0], status="failed")])
+    assert ledger.finish(store, ledger.finishable(store, one.id)[0].id, "failed")
+    ledger.propose(store, two.id, draft("a"), plan)
+    leases.complete(store, [result(claim(store).jobs[0], status="failed")])
+    assert claim(store).jobs == ()
+    assert [ledger.study(store, name).jobs_taken for name in ("one", "two")] == [1, 1]
+
+
 def test_a_study_name_is_taken_once_and_an_unknown_one_is_named(store: Store) -> None:
     study(store)
     with pytest.raises(SpecError, match="`s` exists"):

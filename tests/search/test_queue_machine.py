@@ -128,4 +128,4 @@ class Queue(RuleBasedStateMachine):
 
 
 TestQueue = Queue.TestCase
-TestQueue.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+TestQueue.settings = settings(max_examples=15, stateful_step_count=30, deadline=None)

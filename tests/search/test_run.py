@@ -20,7 +20,8 @@ from search.store import open_store
 from search.tables import AttemptRow, JobRow, ResultRow
 
 HERE = Path(__file__).parent
-PLANNED = 12 * 4  # trials, times two tasks and two seeds
+TRIALS = 6
+PLANNED = TRIALS * 4  # trials, times two tasks and two seeds
 SECONDS_PER_JOB = 0.02
 DEADLINE_SECONDS = 60.0
 
@@ -64,7 +65,14 @@ def final(path: Path) -> Status:
 def test_a_search_runs_to_its_end_in_two_processes(tmp_path: Path) -> None:
     seen: list[Live] = []
     store = tmp_path / "runs.db"
-    found = run_study(space(), name="s", store_url=str(store), hands=hands(store), judge=judge, on_live=seen.append)
+    found = run_study(
+        space(budget={"trials": TRIALS}),
+        name="s",
+        store_url=str(store),
+        hands=hands(store),
+        judge=judge,
+        on_live=seen.append,
+    )
     assert (found.state, found.counts.results) == ("done", PLANNED)
     assert found.best is not None
     assert found.best.name.startswith("readout=relu")
@@ -72,7 +80,7 @@ def test_a_search_runs_to_its_end_in_two_processes(tmp_path: Path) -> None:
     assert any(live.status.running for live in seen)
 
 
-@pytest.mark.parametrize("kills", [(1,), (10, 25, 40)])
+@pytest.mark.parametrize("kills", [(1,), (3, 9, 16)])
 def test_a_killed_owner_is_resumed_to_exactly_the_planned_results(tmp_path: Path, kills: tuple[int, ...]) -> None:
     store = tmp_path / "runs.db"
     owner = start("run", store)
@@ -83,7 +91,12 @@ def test_a_killed_owner_is_resumed_to_exactly_the_planned_results(tmp_path: Path
         owner = start("resume", store)
     assert owner.wait(DEADLINE_SECONDS) == 0
     found = final(store)
-    assert (found.state, found.counts.results, found.jobs_taken, found.trials_taken) == ("done", PLANNED, PLANNED, 12)
+    assert (found.state, found.counts.results, found.jobs_taken, found.trials_taken) == (
+        "done",
+        PLANNED,
+        PLANNED,
+        TRIALS,
+    )
     assert counted(store, JobRow) == PLANNED
     assert counted(store, AttemptRow) >= PLANNED
 

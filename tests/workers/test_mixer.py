@@ -56,7 +56,7 @@ def test_queries_and_keys_start_with_the_declared_scale(width: int) -> None:
     mixer = Mixer(spec(features=features, io={"short_conv": short_conv}), model_dim=256, seed=0)
     signals, _ = mixer.project(unit_rms(128, 256, seed=1, name="x").float())
     for x, std in ((signals.q, 2.0), (signals.k, 0.5), (signals.v, 1.0)):
-        assert float(x[:, width:].std()) == pytest.approx(std, rel=0.15)
+        assert x[:, width:].std().item() == pytest.approx(std, rel=0.15)
 
 
 def test_specs_share_the_weights_of_what_they_share() -> None:

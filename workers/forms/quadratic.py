@@ -193,7 +193,7 @@ def _weighed(
     return x * torch.where(diagonal, weight, weight + next_tap)
 
 
-def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len seq_len"]:
+def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "... seq_len seq_len"]:
     if spec.decay.is_identity:
         return signals.q.new_ones(signals.q.shape[1], signals.q.shape[1]).tril()
     return torch.exp(segment_sums(terms.needed(signals.log_decay, "log_decay").squeeze(-1).transpose(1, 2)))

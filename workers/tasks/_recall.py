@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from workers.task import IGNORED, Drawn, Tokens
+from workers.task import IGNORED, Drawn, Tokens, TrainOn
 
 SLOT = 2  # tokens of a slot: a key and its value, or two noise tokens
 
@@ -21,6 +21,7 @@ class Recall:
     vocab_size: int
     seq_len: int
     multi_query: bool
+    train_on: TrainOn = "next_token"
     noise_vocab_size: int = 0
     noise_fraction: float = 0.0
 
@@ -66,16 +67,17 @@ def draw(recall: Recall, size: int, rng: np.random.Generator) -> Drawn:
     asked = _seen_before(np.where(noisy, recall.num_keys, keys), recall.num_keys)
     if not recall.multi_query:
         asked[:, :-1] = False
-    answers = np.full((size, num_slots, SLOT), IGNORED)
-    answers[..., 0] = np.where(asked, values, IGNORED)
+    due = np.full((size, num_slots, SLOT), IGNORED)
+    due[..., 0] = np.where(asked, values, IGNORED)
 
-    sequence, targets = pairs.reshape(size, -1), answers.reshape(size, -1)
+    sequence, targets = pairs.reshape(size, -1), due.reshape(size, -1)
     if not recall.multi_query:
         prefix = np.array([[recall.vocab_size - 1]])
         sequence, targets = (
             np.insert(array, [-SLOT], fill, axis=1) for array, fill in ((sequence, prefix), (targets, IGNORED))
         )
-    return Drawn(inputs=sequence[:, :-1], answers=targets[:, :-1], training=sequence[:, 1:])
+    inputs, answers, next_token = sequence[:, :-1], targets[:, :-1], sequence[:, 1:]
+    return Drawn(inputs, answers, training=next_token if recall.train_on == "next_token" else answers)
 
 
 def oracle(inputs: Tokens, recall: Recall) -> Tokens:

@@ -21,25 +21,30 @@ from typing import Self
 import numpy as np
 from pydantic import model_validator
 
-from workers.task import Drawn, Task, TaskParameters, Tokens
+from workers.task import Drawn, Task, TaskParameters, Tokens, TrainOn
 from workers.tasks import _recall
 
 
 class Parameters(TaskParameters):
-    """Sizes; `multi_query` scores every repeated key, otherwise the last one only."""
+    """Sizes; `multi_query` scores every repeated key, otherwise the last one only.
+
+    `train_on: answers` trains on the target of the test instead of the next token everywhere, most of which no model
+    can foresee: in `protocol: tiny` gated DeltaNet reaches 0.90 instead of 0.27, softmax 1.00 instead of 0.95.
+    """
 
     vocab_size: int = 16
     seq_len: int = 128
     multi_query: bool = True
+    train_on: TrainOn = "next_token"
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        _recall.Recall(**self.model_dump())
+        _sizes(self)
         return self
 
 
 def _sizes(parameters: Parameters) -> _recall.Recall:
-    return _recall.Recall(parameters.vocab_size, parameters.seq_len, parameters.multi_query)
+    return _recall.Recall(**parameters.model_dump())
 
 
 def draw(parameters: Parameters, size: int, rng: np.random.Generator) -> Drawn:
@@ -64,7 +69,7 @@ task = Task(
     reference="arXiv 2403.17844 (MAD)",
     parameters=Parameters(),
     train_size=12_800,
-    tiny=Parameters(vocab_size=24, seq_len=48),
+    tiny=Parameters(vocab_size=24, seq_len=48, train_on="answers"),
     draw=draw,
     chance=chance,
     oracle=oracle,

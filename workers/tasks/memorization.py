@@ -93,7 +93,7 @@ task = Task(
     reference="arXiv 2403.17844 (MAD)",
     parameters=Parameters(),
     train_size=256,
-    tiny=Parameters(vocab_size=256, seq_len=32),
+    tiny=Parameters(vocab_size=1024, seq_len=32),
     draw=draw,
     chance=chance,
     oracle=oracle,

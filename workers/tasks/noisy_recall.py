@@ -18,33 +18,28 @@ from typing import Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from workers.task import Drawn, Task, TaskParameters, Tokens
+from workers.task import Drawn, Task, TaskParameters, Tokens, TrainOn
 from workers.tasks import _recall
 
 
 class Parameters(TaskParameters):
-    """Sizes; `noise_vocab_size` of the vocab_size tokens are noise."""
+    """Sizes; `noise_vocab_size` of the vocab_size tokens are noise. `train_on` as in `in_context_recall`."""
 
     vocab_size: int = 32
     seq_len: int = 128
     multi_query: bool = True
+    train_on: TrainOn = "next_token"
     noise_vocab_size: int = Field(16, ge=1)
     noise_fraction: float = Field(0.2, ge=0.0, lt=1.0)
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
-        _recall.Recall(**self.model_dump())
+        _sizes(self)
         return self
 
 
 def _sizes(parameters: Parameters) -> _recall.Recall:
-    return _recall.Recall(
-        vocab_size=parameters.vocab_size,
-        seq_len=parameters.seq_len,
-        multi_query=parameters.multi_query,
-        noise_vocab_size=parameters.noise_vocab_size,
-        noise_fraction=parameters.noise_fraction,
-    )
+    return _recall.Recall(**parameters.model_dump())
 
 
 def draw(parameters: Parameters, size: int, rng: np.random.Generator) -> Drawn:
@@ -69,7 +64,7 @@ task = Task(
     reference="arXiv 2403.17844 (MAD)",
     parameters=Parameters(),
     train_size=12_800,
-    tiny=Parameters(vocab_size=24, noise_vocab_size=8, noise_fraction=0.4, seq_len=48),
+    tiny=Parameters(vocab_size=24, noise_vocab_size=8, noise_fraction=0.4, seq_len=48, train_on="answers"),
     draw=draw,
     chance=chance,
     oracle=oracle,

@@ -53,7 +53,7 @@ task = Task(
     reference="arXiv 2411.12537",
     parameters=Parameters(),
     train_size=12_800,
-    tiny=Parameters(seq_len=32),
+    tiny=Parameters(seq_len=20),
     draw=draw,
     chance=chance,
     oracle=oracle,

@@ -70,6 +70,14 @@ def test_training_asks_for_the_next_token_everywhere():
     assert batch.scored.all()
 
 
+def test_training_on_answers_asks_for_them_alone():
+    answers = task.sample(task.configure(train_on="answers"), "train", size=50, seed=0)
+    published = task.sample(task.parameters, "train", size=50, seed=0)
+    np.testing.assert_array_equal(answers.inputs, published.inputs)
+    assert 0.3 < answers.scored.mean() < 0.5
+    np.testing.assert_array_equal(answers.targets[answers.scored], published.targets[answers.scored])
+
+
 def test_single_query_scores_the_last_position_after_the_copy_prefix():
     parameters = task.configure(multi_query=False)
     batch = task.sample(parameters, "test", size=500, seed=0)
