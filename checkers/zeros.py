@@ -38,7 +38,7 @@ def selectivity(readout: Readout) -> Selectivity:
     fractions = _fractions(readout)
     if fractions[-1] >= ROBUST_FROM:
         return Selectivity(fractions, Suppression.ROBUST, 0.0)
-    floor, _ = readouts.infimum(readout)
+    floor = readouts.infimum(readout)
     if floor > 0:
         return Selectivity(fractions, Suppression.FLOOR, floor)
     fragile = max(fractions[:-1]) < FRAGILE_BELOW

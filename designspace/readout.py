@@ -1,7 +1,6 @@
 """phi, the readout: the scalar function applied to every score. Source: arXiv 2510.09389, principles 1, 2 and 5."""
 
 import math
-from enum import StrEnum
 from functools import lru_cache
 from typing import Annotated, Literal, assert_never
 
@@ -10,22 +9,9 @@ from pydantic import Field, field_validator
 from designspace.spec import Spec, invalid
 
 MAX_DEGREE = 4
-
-
-class ZeroSet(StrEnum):
-    """Where phi is (nearly) zero, which decides how well a key can be suppressed (P2)."""
-
-    HALF_LINE = "half-line"
-    POINTS = "isolated points"
-    NONE = "none: positive floor"
-
-
-class Growth(StrEnum):
-    """How fast |phi(z)| grows with |z|."""
-
-    BOUNDED = "bounded"
-    POLYNOMIAL = "polynomial"
-    EXPONENTIAL = "exponential"
+LOG_MAX_FLOAT64 = 709.0  # exp overflows just above
+GRID_POINTS = 4001  # of the search for a minimum; thirds refine it
+REFINEMENTS = 60
 
 
 class _Base(Spec):
@@ -87,7 +73,7 @@ class Exponential(_Base):
 
     def raw(self, score: float) -> float:
         """phi without the softcap; infinite where it overflows float64."""
-        return math.exp(score) if score < _LOG_MAX_FLOAT else math.inf
+        return math.exp(score) if score < LOG_MAX_FLOAT64 else math.inf
 
 
 class Sigmoid(_Base):
@@ -130,27 +116,11 @@ Readout = Annotated[
     Identity | Polynomial | Exponential | Sigmoid | Relu | Softplus,
     Field(discriminator="kind"),
 ]
-_LOG_MAX_FLOAT = 709.0
 
 
 def value(readout: Readout, score: float) -> float:
     """phi(z), softcap included."""
     return readout.raw(readout.capped(score))
-
-
-def degree(readout: Readout) -> int | None:
-    """Degree of phi as a polynomial; None where phi is not one (a softcap makes it not one)."""
-    if readout.is_capped:
-        return None
-    match readout:
-        case Identity():
-            return 1
-        case Polynomial():
-            return max(d for d, c in enumerate(readout.coefficients) if c != 0)
-        case Exponential() | Sigmoid() | Relu() | Softplus():
-            return None
-        case _:
-            assert_never(readout)
 
 
 def is_linear(readout: Readout) -> bool:
@@ -160,17 +130,7 @@ def is_linear(readout: Readout) -> bool:
 
 def monomials(readout: Readout) -> set[int]:
     """Degrees d whose coefficient is not zero; empty where phi is not a polynomial."""
-    if readout.is_capped:
-        return set()
-    match readout:
-        case Identity():
-            return {1}
-        case Polynomial():
-            return {d for d, c in enumerate(readout.coefficients) if c != 0}
-        case Exponential() | Sigmoid() | Relu() | Softplus():
-            return set()
-        case _:
-            assert_never(readout)
+    return {d for d, c in enumerate(polynomial_coefficients(readout) or ()) if c != 0}
 
 
 def polynomial_coefficients(readout: Readout) -> tuple[float, ...] | None:
@@ -206,84 +166,49 @@ def homogeneous_degree(readout: Readout) -> int | None:
             assert_never(readout)
 
 
-def growth(readout: Readout) -> Growth:
-    """Growth of phi in the score (P6)."""
-    if readout.is_capped:
-        return Growth.BOUNDED
-    match readout:
-        case Identity() | Polynomial() | Relu() | Softplus():
-            return Growth.POLYNOMIAL
-        case Exponential():
-            return Growth.EXPONENTIAL
-        case Sigmoid():
-            return Growth.BOUNDED
-        case _:
-            assert_never(readout)
-
-
 @lru_cache(1024)
-def infimum(readout: Readout) -> tuple[float, bool]:
-    """(inf phi over the reals, whether it is attained)."""
+def infimum(readout: Readout) -> float:
+    """inf phi over the reals; a softcap confines the score to (-c, c)."""
     if readout.is_capped:
-        return _capped_infimum(readout)
+        return _grid_minimum(readout, readout.cap)
     match readout:
         case Identity():
-            return -math.inf, False
+            return -math.inf
         case Polynomial():
             return _polynomial_infimum(readout)
-        case Exponential() | Sigmoid() | Softplus():
-            return 0.0, False
-        case Relu():
-            return 0.0, True
-        case _:
-            assert_never(readout)
-
-
-def changes_sign(readout: Readout) -> bool:
-    """phi takes negative values."""
-    return infimum(readout)[0] < 0
-
-
-def zero_set(readout: Readout) -> ZeroSet:
-    """Where phi is zero or tends to zero."""
-    lowest, attained = infimum(readout)
-    if lowest > 0 and attained:
-        return ZeroSet.NONE
-    match readout:
-        case Identity() | Polynomial():
-            return ZeroSet.POINTS
         case Exponential() | Sigmoid() | Relu() | Softplus():
-            return ZeroSet.NONE if lowest > 0 else ZeroSet.HALF_LINE
+            return 0.0
         case _:
             assert_never(readout)
 
 
-_GRID = 4001
+def vanishes_on_half_line(readout: Readout) -> bool:
+    """phi is exactly 0 for every z <= 0, so a whole row of scores can vanish."""
+    match readout:
+        case Relu():
+            return True
+        case Identity() | Polynomial() | Exponential() | Sigmoid() | Softplus():
+            return False
+        case _:
+            assert_never(readout)
 
 
-def _polynomial_infimum(readout: Polynomial) -> tuple[float, bool]:
+def _polynomial_infimum(readout: Polynomial) -> float:
     top = max(monomials(readout))
     if top % 2 or readout.coefficients[top] < 0:
-        return -math.inf, False
+        return -math.inf
     lower = sum(abs(c) for c in readout.coefficients[:top])
     bound = 1.0 + lower / readout.coefficients[top]  # Cauchy's bound holds for the roots of phi' too, up to p
     bound *= top
-    return _grid_minimum(readout, bound), True
-
-
-def _capped_infimum(readout: Readout) -> tuple[float, bool]:
-    """The score is confined to (-c, c): monotone readouts approach phi(-c), polynomials may dip inside."""
-    edge = readout.raw(-readout.cap)
-    lowest = _grid_minimum(readout, readout.cap)
-    return (lowest, True) if lowest < min(edge, readout.raw(readout.cap)) else (min(edge, lowest), edge > 0)
+    return _grid_minimum(readout, bound)
 
 
 def _grid_minimum(readout: Readout, bound: float) -> float:
-    """Minimum of phi on [-bound, bound] by a grid and one golden-section refinement."""
-    step = 2.0 * bound / (_GRID - 1)
-    best = min((-bound + index * step for index in range(_GRID)), key=readout.raw)
+    """Minimum of phi on [-bound, bound] by a grid and a ternary search around its best point."""
+    step = 2.0 * bound / (GRID_POINTS - 1)
+    best = min((-bound + index * step for index in range(GRID_POINTS)), key=readout.raw)
     low, high = max(best - step, -bound), min(best + step, bound)
-    for _ in range(60):
+    for _ in range(REFINEMENTS):
         third = (high - low) / 3.0
         if readout.raw(low + third) <= readout.raw(high - third):
             high -= third

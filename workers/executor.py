@@ -6,12 +6,9 @@ Ray's state is disposable: an actor that dies is restarted by Ray and its job re
 store hands it out again; if Ray itself is lost this process ends and so do its leases. Execution is at least once.
 """
 
-import argparse
 import logging
 import os
-import signal
 import sys
-import threading
 import time
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -19,23 +16,28 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# Ray reads these at import. Its ports ask for a token even on the loopback, and it reports nothing to anyone.
+# Ray reads these at import. It listens on every interface whatever it is told, so its ports must ask for a token.
 os.environ.setdefault("RAY_AUTH_MODE", "token")
 os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
 
 import ray
-from ray.exceptions import OutOfMemoryError, RayError, RayTaskError
+from ray.exceptions import ActorUnavailableError, OutOfMemoryError, RayError, RayTaskError
 
 from designspace.job import Job, Progress, Result, Status
 from workers import spool
-from workers.client import PATIENCE_SECONDS, Client, RejectedError, ServerGoneError
-from workers.loop import POLL_SECONDS, Evaluation, beat_seconds, give_back, worker_name
+from workers.client import Client
+from workers.worker import (
+    POLL_SECONDS,
+    Evaluation,
+    beat_seconds,
+    command_line,
+    give_back,
+    interruptible,
+    serve,
+)
 
-LOOPBACK = "127.0.0.1"
 OBJECT_STORE_BYTES = 100 << 20  # only jobs, curve points and results pass through it
 WAIT_SECONDS = 0.25  # how long the driver sleeps before it looks at claims and heartbeats again
-EXIT_SERVER_GONE = 3
-EXIT_REJECTED = 4
 
 
 class Evaluator:
@@ -47,6 +49,10 @@ class Evaluator:
         torch.set_num_threads(1)
         self._evaluation = evaluation or _default_evaluation()
 
+    def is_up(self) -> bool:
+        """True, as soon as the process and its imports are there."""
+        return True
+
     def run(self, job: Job) -> Generator[Progress | Result, None, None]:
         """The learning curve of `job`, then its result as the last item."""
         yield (yield from self._evaluation(job))
@@ -54,40 +60,60 @@ class Evaluator:
 
 @dataclass
 class Pool:
-    """Actors, and which of them works on which job. `running` maps the stream of a run to its actor and job."""
+    """Actors and what they do.
 
-    actors: list[Any]
+    Args:
+        idle: actors without a job.
+        running: the stream of each run, with its actor and job.
+        starting: a reference that each actor fulfils when its process is up, with the actor.
+        progress: the newest point of the curve of running jobs, by job number.
+    """
+
+    idle: list[Any] = field(default_factory=list)
     running: dict[Any, tuple[Any, Job]] = field(default_factory=dict)
+    starting: dict[Any, Any] = field(default_factory=dict)
     progress: dict[int, Progress] = field(default_factory=dict)
-
-    @property
-    def idle(self) -> list[Any]:
-        """Actors without a job."""
-        busy = {id(actor) for actor, _ in self.running.values()}
-        return [actor for actor in self.actors if id(actor) not in busy]
 
     @property
     def jobs(self) -> list[Job]:
         """Jobs in the hands of actors."""
         return [job for _, job in self.running.values()]
 
+    def add(self, actor: Any) -> None:
+        """Takes in an actor that is not up yet; a job given to it now would be lost with the process it replaces."""
+        self.starting[actor.is_up.remote()] = actor
+
     def start(self, job: Job) -> None:
         """Gives `job` to an idle actor."""
-        actor = self.idle[0]
+        actor = self.idle.pop()
         self.running[actor.run.options(num_returns="streaming").remote(job)] = (actor, job)
 
     def collect(self, wait_seconds: float) -> list[Result]:
         """Results that came in within `wait_seconds`; takes note of curve points on the way."""
-        if not self.running:
+        waiting = [*self.running, *self.starting]
+        if not waiting:
             time.sleep(wait_seconds)
             return []
-        ready, _ = ray.wait(list(self.running), timeout=wait_seconds, fetch_local=False)
-        results = [self._advance(stream) for stream in ready]
+        ready, _ = ray.wait(waiting, timeout=wait_seconds, fetch_local=False)
+        results = [self._advance(stream) for stream in ready if stream in self.running]
+        for reference in ready:
+            if reference in self.starting:
+                self._welcome(reference)
         return [result for result in results if result is not None]
+
+    def _welcome(self, reference: Any) -> None:
+        """Makes an actor idle that is up; asks again where its process is still being replaced."""
+        actor = self.starting.pop(reference)
+        try:
+            ray.get(reference)
+        except ActorUnavailableError:
+            self.add(actor)
+        else:
+            self.idle.append(actor)
 
     def _advance(self, stream: Any) -> Result | None:
         """Reads the next item of a stream that has one: the result of its run, or None after a curve point."""
-        _, job = self.running[stream]
+        actor, job = self.running[stream]
         try:
             item: Progress | Result = ray.get(next(stream))
         except RayError as error:
@@ -97,6 +123,7 @@ class Pool:
             return None
         del self.running[stream]
         self.progress.pop(job.id, None)
+        self.add(actor)
         return item
 
 
@@ -125,7 +152,9 @@ def run_executor(
     """
     delivered = client.deliver_spooled(spool_folder)
     with _ray(num_actors, address):
-        pool = Pool(_actors(num_actors, evaluation))
+        pool = Pool()
+        for actor in _actors(num_actors, evaluation):
+            pool.add(actor)
         try:
             return delivered + _work(client, pool, spool_folder=spool_folder, study=study)
         except KeyboardInterrupt:
@@ -158,7 +187,7 @@ def _work(client: Client, pool: Pool, *, spool_folder: Path, study: str | None) 
 
 @contextmanager
 def _ray(num_actors: int, address: str | None) -> Iterator[None]:
-    """A Ray session that ends with the block, on the loopback unless it joins a cluster."""
+    """A Ray session that ends with the block: one of its own on this machine, or a seat in a cluster."""
     if address is None:
         ray.init(
             num_cpus=num_actors,
@@ -166,21 +195,14 @@ def _ray(num_actors: int, address: str | None) -> Iterator[None]:
             object_store_memory=OBJECT_STORE_BYTES,
             log_to_driver=False,
             logging_level=logging.ERROR,
-            _node_ip_address=LOOPBACK,
         )
     else:
         ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
-    _interrupt_on_sigterm()  # again: ray.init puts its own handler, which skips every `finally`
+    interruptible()  # again: ray.init puts its own handler of SIGTERM, which skips every `finally`
     try:
         yield
     finally:
         ray.shutdown()
-
-
-def _interrupt_on_sigterm() -> None:
-    """Makes SIGTERM raise KeyboardInterrupt in the main thread, as Ctrl-C does."""
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _actors(num_actors: int, evaluation: Evaluation | None) -> list[Any]:
@@ -215,34 +237,22 @@ def _lost(job: Job, error: RayError) -> Result:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Runs the executor as a process; SIGTERM ends it as Ctrl-C does."""
-    parser = argparse.ArgumentParser(prog="python -m workers.executor", description="Train jobs of a server with Ray.")
-    parser.add_argument("url", help="the server, such as http://127.0.0.1:8000")
-    parser.add_argument("--spool", type=Path, required=True, help="folder for results that wait, one per store")
+    """Runs the executor as a process; its exit code."""
+    parser = command_line("workers.executor", "Train jobs of a server on Ray actors.")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1, help="jobs trained at a time")
-    parser.add_argument("--study", help="take jobs of this study only")
-    parser.add_argument("--ray", help="address of a running Ray cluster")
-    parser.add_argument("--patience", type=float, default=PATIENCE_SECONDS, help="seconds without the server")
+    parser.add_argument("--ray", help="address of a running Ray cluster; default: one that ends with this process")
     options = parser.parse_args(arguments)
-    _interrupt_on_sigterm()
-    with Client(options.url, worker=worker_name("ray"), patience_seconds=options.patience) as client:
-        try:
-            run_executor(
-                client,
-                num_actors=options.workers,
-                spool_folder=options.spool,
-                study=options.study,
-                address=options.ray,
-            )
-        except KeyboardInterrupt:
-            return 128 + signal.SIGINT
-        except ServerGoneError as error:
-            sys.stderr.write(f"{error}\n")
-            return EXIT_SERVER_GONE
-        except RejectedError as error:
-            sys.stderr.write(f"{error}\n")
-            return EXIT_REJECTED
-    return 0
+
+    def work(client: Client) -> None:
+        run_executor(
+            client,
+            num_actors=options.workers,
+            spool_folder=options.spool,
+            study=options.study,
+            address=options.ray,
+        )
+
+    return serve(options, kind="ray", work=work)
 
 
 if __name__ == "__main__":

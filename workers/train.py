@@ -13,6 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from designspace.candidate import Candidate
+from designspace.cost import cost
 from designspace.job import Job, Progress, Result
 from workers import protocol as protocols
 from workers.measure import Scores, measure
@@ -108,8 +109,9 @@ def prepare(job: Job, *, build: Builder, device: torch.device) -> Run:
     protocol, task = protocols.named(job.protocol), load(job.task)
     steps = job.steps or protocol.num_steps(task)
     data = _examples(job, protocol, task, steps=steps, device=device)
-    vocab_size, positions = protocol.parameters(task).vocab_size, data["train"][0].shape[1]
-    candidate = protocol.adapt(Candidate.model_validate(job.spec), vocab_size=vocab_size, seq_len=positions)
+    scale = protocol.parameters(task)
+    candidate = Candidate.model_validate(job.spec)
+    candidate = protocol.adapt(candidate, vocab_size=scale.vocab_size, seq_len=scale.seq_len)
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         torch.manual_seed(job.seed)
         model = build(candidate, seed=job.seed).to(device)
@@ -260,6 +262,7 @@ def _sizes(run: Run) -> dict[str, float]:
     parameters = run.protocol.parameters(run.task)
     return {
         "parameters": sum(parameter.numel() for parameter in run.model.parameters()),
+        "state_bytes": cost(run.candidate).memory_bytes,
         "chance": run.task.chance(parameters),
         "ceiling": run.task.ceiling(parameters, len(run.data["train"][0])),
     }

@@ -6,7 +6,6 @@ from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
-from designspace.readout import Readout
 
 TYPICAL_EPS = 1e-6
 
@@ -52,7 +51,7 @@ def _lowest_term(mixer: MixerSpec) -> float | None:
     coefficients = readouts.polynomial_coefficients(readout)
     if scores.scores_are_nonnegative(mixer) and coefficients is not None and min(coefficients) >= 0:
         return coefficients[0]
-    lowest, _ = readouts.infimum(readout)
+    lowest = readouts.infimum(readout)
     return None if lowest < 0 else lowest
 
 
@@ -78,7 +77,7 @@ def _positive_sum(site: Site, lowest: float) -> Outcome:
     eps = mixer.normalization.eps
     if mixer.support.mask == "strict" and eps == 0.0:
         return _empty_row(site)
-    if eps == 0.0 and _row_can_be_zero(mixer.readout):
+    if eps == 0.0 and readouts.vanishes_on_half_line(mixer.readout):
         return Outcome(
             "fail",
             site.at("normalization.eps"),
@@ -107,11 +106,6 @@ def _positive_sum(site: Site, lowest: float) -> Outcome:
         evidence={"eps": quantity(eps)},
         sources=("arXiv 2210.10340",),
     )
-
-
-def _row_can_be_zero(readout: Readout) -> bool:
-    lowest, attained = readouts.infimum(readout)
-    return lowest == 0.0 and attained and readouts.zero_set(readout) is readouts.ZeroSet.HALF_LINE
 
 
 def _is_stabilised(mixer: MixerSpec) -> bool:

@@ -127,7 +127,12 @@ def shear_scale_of_one(mixer: MixerSpec) -> MixerSpec:
 
 
 def widths_within_support(mixer: MixerSpec) -> MixerSpec:
-    """Lags that no query sees need no entry: tables and filters are as wide as the window or chunk at most."""
+    """Lags that no query sees need no entry: tables and filters are as wide as the window or chunk at most.
+
+    A table of lag 0 is not read under a strict mask.
+    """
+    if mixer.support.mask == "strict" and mixer.shear.width == 1:
+        mixer = mixer.model_copy(update={"shear": Shear()})
     reach = mixer.support.window or mixer.support.chunk
     if reach is None:
         return mixer

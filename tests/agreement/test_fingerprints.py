@@ -16,10 +16,13 @@ from torch import Tensor
 
 from designspace.canonical import REWRITINGS, canonical, function, mixer_fingerprint
 from designspace.mixer import MixerSpec
-from designspace.readout import polynomial_coefficients
+from designspace.normalization import Normalization
+from designspace.readout import Identity
 from designspace.rewritings import amplitude, degenerate, equivalences, parts
 from designspace.rewritings.equivalences import UP_TO_ROW_FACTOR, amplitude_is_void
+from designspace.shear import Shear
 from tests.strategies import random_mixer
+from workers import terms
 from workers.behaviour import behavioural_hash
 from workers.coefficients import coefficients
 from workers.realise import random_signals
@@ -32,6 +35,7 @@ DRAWS = 200
 PAIRS = 2_000
 SHORT, SEQ_LEN = 5, 9
 KEPT = 1.0e-9  # relative to the largest coefficient of a row, times the condition of the row
+SMALL = 1.0e-4  # a score that a softcap of 1 changes by 1e-13
 CHANGED = 1.0e-11  # relative to the same: less is no change
 
 IDENTITY = {"kind": "identity", "softcap": None}
@@ -187,11 +191,11 @@ class Pair:
     signals: tuple[Signals, Signals]
     alpha: tuple[Tensor, Tensor]
 
-    def either(self, holds: Callable[[MixerSpec], bool]) -> bool:
-        return holds(self.first) or holds(self.second)
+    scores: tuple[Tensor, Tensor]
 
-    def part(self) -> str:
-        return self.field.split(".")[0]
+    def either(self, holds: Callable[[MixerSpec], bool]) -> bool:
+        """It holds for one of the two."""
+        return holds(self.first) or holds(self.second)
 
 
 @dataclass(frozen=True)
@@ -203,42 +207,56 @@ class Blind:
     holds: Callable[[Pair], bool]
 
 
-def _only_own_key(pair: Pair) -> bool:
-    """No product of A is read."""
-
-    def reach(mixer: MixerSpec) -> int:
-        shortest = mixer.support.window or mixer.support.chunk or SEQ_LEN
-        return shortest - (mixer.support.read == "before" and shortest > 1)
-
-    return pair.either(lambda mixer: reach(mixer) == 1)
-
-
 def _nothing_finite(pair: Pair) -> bool:
     alpha = pair.alpha[0]
     return not (torch.where(alpha.isfinite(), alpha, 0.0) != 0).any()
 
 
+def _nothing_read(pair: Pair) -> bool:
+    return all(not (scores.nan_to_num() != 0).any() for scores in pair.scores)
+
+
 def _only_diagonal(pair: Pair) -> bool:
-    """Off the diagonal every finite coefficient is 0 in both."""
-    rank = pair.first.erase.rank
-    own = torch.eye(SEQ_LEN, dtype=torch.bool).repeat_interleave(rank, dim=1)
-    return all(not (torch.where(alpha.isfinite() & ~own, alpha, 0.0) != 0).any() for alpha in pair.alpha)
+    own = torch.eye(SEQ_LEN, dtype=torch.bool).repeat_interleave(pair.first.erase.rank, dim=1)
+    return all(not (torch.where(own, 0.0, scores).nan_to_num() != 0).any() for scores in pair.scores)
 
 
-def _keys_vanish(pair: Pair) -> bool:
-    return all(bool((signals.k.abs().nan_to_num() < 1e-9).all()) for signals in pair.signals)
+def _one_key_per_row(pair: Pair) -> bool:
+    """Each row is one coefficient that its norm leaves no size."""
+    single = all(int((alpha != 0).sum(-1).max()) <= 1 for alpha in pair.alpha)
+    return single and (_has_head_norm(pair.first) or pair.first.normalization.sums_the_row)
+
+
+def _equal_scores(pair: Pair) -> bool:
+    """The scores of a row are equal and the row has no size of its own."""
+    scores = pair.scores[0]
+    seen = scores != 0
+    spread = torch.where(seen, scores, -torch.inf).amax(-1) - torch.where(seen, scores, torch.inf).amin(-1)
+    equal = bool((spread.nan_to_num(neginf=0.0) <= KEPT * scores.abs().amax()).all())
+    return equal and (_has_head_norm(pair.first) or pair.first.normalization.sums_the_row)
+
+
+def _all_positive(pair: Pair) -> bool:
+    return bool((pair.scores[0] >= 0).all())
+
+
+def _too_small(pair: Pair) -> bool:
+    return bool((pair.scores[0].abs() < SMALL).all())
 
 
 def _same_signals(pair: Pair) -> bool:
     """The field changes how signals come about, not which ones: they are equal at the start of training."""
     for field in fields(Signals):
         first, second = (getattr(signals, field.name) for signals in pair.signals)
-        if (first is None) != (second is None):
-            return False
-        if first is None:
+        if field.name in ("log_decay", "angle"):  # none is 0
+            first, second = (torch.zeros(1, 1, 1, 1) if signal is None else signal for signal in (first, second))
+        if first is None and second is None:
             continue
-        same = torch.broadcast_to(first, torch.broadcast_shapes(first.shape, second.shape)) - second
-        if bool((same.abs().nan_to_num() > 1e-9).any()):
+        if first is None or second is None:
+            return False
+        if any(size != other and 1 not in (size, other) for size, other in zip(first.shape, second.shape, strict=True)):
+            return False
+        if bool(((first - second).abs().nan_to_num() > KEPT).any()):
             return False
     return True
 
@@ -251,9 +269,11 @@ def _same_keys_seen(pair: Pair) -> bool:
 
 
 def _hidden_is_zero(pair: Pair) -> bool:
-    """What one of the two does not show has coefficient 0 in the other."""
-    return pair.first.lift.kind == "shift" or bool(
-        ((pair.alpha[0] != 0) == (pair.alpha[1] != 0)).all() and polynomial_coefficients(pair.first.readout) is None
+    """What only one of the two shows is nothing beside the rest of its row."""
+    seen = [terms.support_mask(mixer, SEQ_LEN) for mixer in (pair.first, pair.second)]
+    hidden = seen[0] != seen[1]
+    return all(
+        bool((torch.where(hidden, alpha, 0.0).abs() <= CHANGED * _row_scale(alpha)).all()) for alpha in pair.alpha
     )
 
 
@@ -267,27 +287,29 @@ def _has_head_norm(mixer: MixerSpec) -> bool:
     return amplitude_is_void(canonical(mixer))
 
 
-EVOLUTION = ("decay", "rotation", "erase", "shear", "lift")
-START = ("decay", "scaling.initial", "scaling.cap", "scaling.gate", "rotation", "heads", "erase", "features", "lift")
+EVOLUTION = ("decay", "rotation", "erase", "shear", "lift", "features.norm_order")
+START = ("decay", "scaling", "rotation", "heads", "erase", "features", "lift")
+ANY = ("",)
 BLIND = (
-    Blind(("",), "no coefficient is finite and other than 0", _nothing_finite),
-    Blind(("",), "every key is 0: layernorm of one channel or of equal ones, 1 - a at a = 1", _keys_vanish),
+    Blind(ANY, "no coefficient is finite and other than 0", _nothing_finite),
+    Blind(ANY, "nothing is written or read: keys, gates or decay 0, so every q.h is 0", _nothing_read),
     Blind(("scaling.query_schedule",), "it acts from position 8192 on", lambda _: True),
     Blind(("support.window", "support.chunk"), "it reaches beyond the sequence", _same_keys_seen),
     Blind(("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu, decay 0", _hidden_is_zero),
-    Blind((*EVOLUTION, "features.norm_order"), "a query reads its own key only: no product of A is read", _only_own_key),
-    Blind(("",), "one key per row whose size is void: its coefficient is its sign", lambda pair: _only_own_key(pair)),
-    Blind((*EVOLUTION, "scaling", "readout"), "relu, decay 0 or strict filter leave the diagonal only", _only_diagonal),
+    Blind(EVOLUTION, "a query reads its own key only (window 1, decay 0): no product of A is read", _only_diagonal),
+    Blind(ANY, "one key per row: its size is void and its coefficient a sign", _one_key_per_row),
+    Blind(ANY, "equal scores in a row of void size: without a token, of `ones`", _equal_scores),
     Blind(START, "the start of training: the same signals, learned or mapped in another way", _same_signals),
+    Blind(("features.q_std", "features.k_std"), "a scale that a norm divides out", lambda pair: pair.either(_scale_is_void)),
     Blind(
-        (*EVOLUTION, "heads"),
-        "erase gain 0, kept for the micro-steps or the tied gate, erases nothing",
-        lambda pair: pair.either(lambda mixer: mixer.erase.direction != "none" and mixer.erase.gain == (0.0, 0.0)),
+        ("features.gain",),
+        "a learned gain starts as a factor that the head norm divides out",
+        lambda pair: _has_head_norm(pair.first),
     ),
     Blind(
-        ("features.q_std", "features.k_std"),
-        "the scale of q or k divides out in their norm, the row sum or the head norm",
-        lambda pair: pair.either(_scale_is_void),
+        ("scaling.gate",),
+        "the gate of a constant decay is a constant factor, void under a head norm",
+        lambda pair: pair.first.decay.source == "constant" and _has_head_norm(pair.first),
     ),
     Blind(
         ("normalization", "scaling.base", "readout.softcap"),
@@ -304,13 +326,10 @@ BLIND = (
         "the vectors have that norm already, or one channel of it has a sign only",
         lambda pair: pair.first.key_dim == 1 or pair.first.features.map in ("softmax_pm", "rff", "ones"),
     ),
+    Blind(("readout.kind",), "the scores are positive: relu is the identity there", _all_positive),
+    Blind(("readout.softcap",), "the scores are too small to be capped", _too_small),
     Blind(
-        ("readout.kind",),
-        "scores of non-negative features are positive: relu is the identity there",
-        lambda pair: pair.first.features.is_nonnegative,
-    ),
-    Blind(
-        ("heads.state_dim", "heads.kv_groups", "heads.shared", "rotation.pairing", "scaling.base", "readout", "features"),
+        ("heads.state_dim", "heads.kv_groups", "heads.shared", "rotation.pairing"),
         "keys of `ones` are equal in every channel and head",
         lambda pair: pair.first.features.map == "ones",
     ),
@@ -343,7 +362,19 @@ def _measured(field: str, first: MixerSpec, second: MixerSpec) -> Pair | None:
     signals = _signals(first, seq_len=SEQ_LEN, batch=2), _signals(second, seq_len=SEQ_LEN, batch=2)
     alpha = _alpha(first, signals[0]), _alpha(second, signals[1])
     compared = tuple(map(_without_row_factor, alpha)) if _has_head_norm(first) and _has_head_norm(second) else alpha
-    return Pair(field, first, second, signals, alpha) if _agree(*compared, CHANGED) else None
+    if not _agree(*compared, CHANGED):
+        return None
+    scores = _scores(first, signals[0]), _scores(second, signals[1])
+    return Pair(field, first, second, signals, alpha, scores)
+
+
+def _scores(mixer: MixerSpec, signals: Signals) -> Tensor:
+    """q.h where it is seen, without shear, readout, eta and what is added outside."""
+    support = mixer.support
+    if support.read == "after":
+        support = support.model_copy(update={"diagonal": "none"})
+    bare = {"readout": Identity(), "normalization": Normalization(), "shear": Shear(), "support": support}
+    return _alpha(mixer.model_copy(update=bare), signals)
 
 
 def _reason(pair: Pair) -> str | None:

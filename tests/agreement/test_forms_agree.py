@@ -10,7 +10,7 @@ from torch import Tensor
 
 from designspace.entry import Entry
 from designspace.mixer import MixerSpec
-from designspace.readout import degree
+from designspace.readout import monomials
 from designspace.units import discover
 from tests.strategies import random_mixer
 from workers import coefficients as definition
@@ -104,7 +104,7 @@ def growth(spec: MixerSpec, signals: Signals) -> float:
         matrix = definition.transition(spec, signals, step)
         products = torch.cat([matrix @ products, matrix[None]])
         largest = max(largest, float(torch.linalg.matrix_norm(products, 2).max()))
-    return largest ** (degree(spec.readout) or 1)
+    return largest ** max(monomials(spec.readout), default=1)
 
 
 def difference(found: Tensor, expected: Tensor) -> float:

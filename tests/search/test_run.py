@@ -65,14 +65,8 @@ def final(path: Path) -> Status:
 def test_a_search_runs_to_its_end_in_two_processes(tmp_path: Path) -> None:
     seen: list[Live] = []
     store = tmp_path / "runs.db"
-    found = run_study(
-        space(budget={"trials": TRIALS}),
-        name="s",
-        store_url=str(store),
-        hands=hands(store),
-        judge=judge,
-        on_live=seen.append,
-    )
+    small = space(budget={"trials": TRIALS})
+    found = run_study(small, name="s", store_url=str(store), hands=hands(store), judge=judge, on_live=seen.append)
     assert (found.state, found.counts.results) == ("done", PLANNED)
     assert found.best is not None
     assert found.best.name.startswith("readout=relu")

@@ -69,8 +69,9 @@ budget: {trials: 100}
 
 
 def test_a_second_study_replays_and_trains_nothing(store: Store) -> None:
-    finish(begin(store, space(SMALL)))
-    again = begin(store, space(SMALL), "again")
+    small = space(SMALL, budget={"trials": 3})
+    finish(begin(store, small))
+    again = begin(store, small, "again")
     while again.step():
         assert work(store) == 0
     assert status(store, "again").counts.proposals["replayed"] == 3

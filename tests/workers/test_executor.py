@@ -11,7 +11,7 @@ import pytest
 from owner import Owner
 
 from workers import spool
-from workers.executor import EXIT_SERVER_GONE
+from workers.worker import EXIT_INTERRUPTED, EXIT_SERVER_GONE
 
 RAY = ("raylet", "gcs_server", "ray::")
 
@@ -107,7 +107,7 @@ def test_sigterm_gives_running_jobs_back_and_ends_everything(tmp_path):
         process = start(url, tmp_path, seconds=60)
         wait_for(lambda: owner.beats)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 128 + signal.SIGINT
+        assert process.wait(30) == EXIT_INTERRUPTED
     assert sorted((result["job_id"], result["status"]) for result in owner.deliveries) == [
         (1, "cancelled"),
         (2, "cancelled"),

@@ -62,7 +62,17 @@ def drain(job: Job, build=build) -> tuple[list[Progress], Result]:
 def test_result_holds_the_promised_metrics_and_the_curve():
     curve, result = drain(job(id=7, attempt=3, steps=8))
     assert (result.job_id, result.attempt, result.status, result.error) == (7, 3, "done", None)
-    promised = {"accuracy", "accuracy_macro", "loss", "validation_accuracy", "parameters", "tokens", "steps", "chance"}
+    promised = {
+        "accuracy",
+        "accuracy_macro",
+        "loss",
+        "validation_accuracy",
+        "parameters",
+        "state_bytes",
+        "tokens",
+        "steps",
+        "chance",
+    }
     assert promised <= set(result.metrics)
     assert result.curve == tuple(curve)
     assert [point.step for point in curve] == list(range(1, 9))

@@ -1,5 +1,7 @@
 """The worker without Ray: it does all jobs, keeps leases alive, gives back, drops what it lost."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -7,10 +9,12 @@ import httpx
 import pytest
 from owner import Owner
 
+from designspace.candidate import single
 from designspace.job import Progress, Result
+from designspace.mixer import MixerSpec
 from workers import spool
 from workers.client import Client, ServerGoneError
-from workers.loop import beat_seconds, run_worker
+from workers.worker import EXIT_SERVER_GONE, beat_seconds, run_worker
 
 
 def point(step: int) -> Progress:
@@ -121,3 +125,14 @@ def test_no_thread_is_left_behind(tmp_path):
 def test_heartbeats_come_at_least_three_times_per_lease():
     assert beat_seconds(1.5) == pytest.approx(0.5)
     assert beat_seconds(60) <= 20
+
+
+def test_the_process_trains_real_jobs_and_ends_with_the_server(tmp_path):
+    owner = Owner(jobs=1)
+    spec = single(MixerSpec()).model_dump(mode="json")
+    owner.queue = [job.model_copy(update={"spec": spec, "steps": 2}) for job in owner.queue]
+    with owner.listening() as url:
+        command = [sys.executable, "-m", "workers.worker", url, "--spool", str(tmp_path), "--patience", "2"]
+        assert subprocess.run(command, timeout=60).returncode == 0
+    assert [(result["job_id"], result["status"]) for result in owner.deliveries] == [(1, "done")]
+    assert subprocess.run(command, timeout=60).returncode == EXIT_SERVER_GONE
