@@ -13,15 +13,16 @@ WIDTH = 110
 
 
 def find(selector: str) -> Rule:
-    """The rule with this code or name.
+    """The rule with this code (in either case) or name.
 
     Raises:
         SpecError: there is none; the message names the nearest.
     """
-    for rule in all_rules():
-        if selector in (rule.code, rule.name):
-            return rule
-    close = nearest(selector, [key for rule in all_rules() for key in (rule.code, rule.name)])
+    known = {key: rule for rule in all_rules() for key in (rule.code, rule.name)}
+    found = known.get(selector) or known.get(selector.upper())
+    if found is not None:
+        return found
+    close = nearest(selector, known)
     remedy = f"did you mean `{close}`?" if close else "`sextant rules` lists them."
     raise SpecError(f"no rule is called {quoted(selector)}; {remedy}")
 

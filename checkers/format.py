@@ -15,7 +15,6 @@ class Render(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write reports, with its media type."""
+    """A way to write reports."""
 
-    media_type: str
     render: Render

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from designspace.mixer import MixerSpec
-from designspace.rotation import Dtype
-from designspace.spec import Nonnegative, Spec, invalid
+from designspace.spec import Dtype, Nonnegative, Spec, invalid
 from designspace.suppression import Lint
 from designspace.target import Target
 
 MAX_LAYERS = 1024
+MAX_NAME = 200  # characters
 
 
 class ModelSpec(Spec):
@@ -96,7 +96,7 @@ class Candidate(Spec):
     """A whole spec file. Its identity is `designspace.canonical.fingerprint`, not its name."""
 
     sextant: Literal[1] = 1
-    name: Annotated[str, Field(min_length=1, max_length=200)] = "unnamed"
+    name: Annotated[str, Field(min_length=1, max_length=MAX_NAME)] = "unnamed"
     target: Target = Target()
     model: ModelSpec = ModelSpec()
     blocks: Annotated[tuple[Block, ...], Field(min_length=1, max_length=MAX_LAYERS)]

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from designspace import readout as readouts
 from designspace.candidate import Block, Candidate, ModelSpec, Parallel
 from designspace.mixer import MixerSpec
-from designspace.rotation import Dtype
-from designspace.spec import Spec
+from designspace.spec import Dtype, Spec
 from designspace.streams import RawShape, convolved, parameter_shapes, raw_shapes, stream_counts
 from designspace.target import Target
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 SHOWN_CHARACTERS = 40  # of a value quoted in a message
+MAX_INTEGER_DIGITS = 300  # of an integer in a file: what still fits a float64
 Scalar = str | int | float | bool | None
 EventKind = Literal["scalar", "mapping", "sequence", "end", "alias"]
 KeyPath = tuple[str | int, ...]

@@ -2,8 +2,7 @@
 
 from typing import Literal
 
-from designspace.rotation import Dtype
-from designspace.spec import Spec
+from designspace.spec import Dtype, Spec
 
 
 class Dtypes(Spec):

@@ -7,7 +7,7 @@ from json import JSONDecodeError, JSONDecoder
 from math import inf, nan
 
 from designspace.errors import SpecError
-from designspace.events import Event, Mark, Scalar, quoted
+from designspace.events import MAX_INTEGER_DIGITS, Event, Mark, Scalar, quoted
 
 SPACE = re.compile(r"[ \t\n\r]*")
 NUMBER = re.compile(r"(-?(?:0|[1-9][0-9]*))(\.[0-9]+)?([eE][-+]?[0-9]+)?")
@@ -21,7 +21,6 @@ CONSTANTS: dict[str, Scalar] = {
     "-Infinity": -inf,
 }
 DECODER = JSONDecoder()
-MAX_INTEGER_DIGITS = 300  # what still fits a float64
 
 
 def events(text: str, file: str) -> Iterator[Event]:

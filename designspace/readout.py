@@ -62,8 +62,11 @@ class Polynomial(_Base):
         return value
 
     def raw(self, score: float) -> float:
-        """phi without the softcap."""
-        return sum(c * score**d for d, c in enumerate(self.coefficients))
+        """phi without the softcap, by Horner's rule; infinite where it overflows float64."""
+        value = 0.0
+        for coefficient in reversed(self.coefficients):
+            value = value * score + coefficient
+        return value
 
 
 class Exponential(_Base):
@@ -98,8 +101,9 @@ class Relu(_Base):
     power: Literal[1, 2] = 1
 
     def raw(self, score: float) -> float:
-        """phi without the softcap."""
-        return float(max(score, 0.0) ** self.power)
+        """phi without the softcap; infinite where it overflows float64."""
+        positive = max(score, 0.0)
+        return positive if self.power == 1 else positive * positive
 
 
 class Softplus(_Base):

@@ -5,9 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from designspace.spec import Positive, Spec
-
-Dtype = Literal["float32", "bfloat16", "float16", "float64"]
+from designspace.spec import Dtype, Positive, Spec
 
 
 class Rotation(Spec):

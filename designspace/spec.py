@@ -1,6 +1,6 @@
 """The base of every spec record, and the error its validators raise."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -9,6 +9,7 @@ Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Positive = Annotated[float, Field(gt=0)]
 Nonnegative = Annotated[float, Field(ge=0)]
 Range = tuple[float, float]
+Dtype = Literal["float32", "bfloat16", "float16", "float64"]
 
 
 class Spec(BaseModel):

@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel
 
 from designspace import catalogue
-from designspace.candidate import Candidate
+from designspace.candidate import MAX_NAME, Candidate
 from designspace.document import Document, Entry, Node, parse, read
 from designspace.errors import SpecError
 from designspace.events import KeyPath, Mark, quoted
@@ -28,7 +28,6 @@ CATALOGUE_PREFIX = "catalogue:"
 SPEC_KEYS = {"sextant", "blocks", "mixer"}
 SPACE_KEY = "tasks"
 CONFIG_KEYS = {"model_type", "architectures", "ssm_cfg"}
-MAX_NAME = 200  # characters, as `Candidate.name` allows
 LINE_WIDTH = 120
 FLOW_LEVELS = 2
 FLOW_CHARACTERS = 80

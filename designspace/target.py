@@ -4,8 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from designspace.rotation import Dtype
-from designspace.spec import Count, Spec
+from designspace.spec import Count, Dtype, Spec
 
 Need = Literal["recall", "copying", "state_tracking", "long_memory", "compression"]
 MAX_SEQ_LEN = 1_048_576

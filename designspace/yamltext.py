@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 
 from designspace.errors import SpecError
-from designspace.events import Event, EventKind, Mark, Scalar
+from designspace.events import MAX_INTEGER_DIGITS, Event, EventKind, Mark, Scalar
 
 NULL = re.compile(r"|~|null|Null|NULL")
 BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -15,7 +15,6 @@ INTEGER = re.compile(r"[-+]?[0-9]+")
 PREFIXED_INTEGER = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 SPECIAL = re.compile(r"([-+]?)\.?(nan|inf|infinity)", re.IGNORECASE)
-MAX_INTEGER_DIGITS = 300  # what still fits a float64
 
 KINDS: dict[type, EventKind] = {
     yaml.ScalarEvent: "scalar",

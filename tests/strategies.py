@@ -15,8 +15,8 @@ from designspace.candidate import Candidate
 from designspace.decay import DecayMap
 from designspace.features import MapName
 from designspace.mixer import MixerSpec
-from designspace.rotation import Dtype
 from designspace.scaling import Gate
+from designspace.spec import Dtype
 from designspace.target import Need
 
 Fields = dict[str, Any]

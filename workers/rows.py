@@ -3,14 +3,15 @@
 Source: arXiv 2510.09389, alpha_ij = phi(z_ij) / eta_i.
 """
 
+import math
 from typing import assert_never
 
 import torch
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from torch import Tensor
 
 from designspace.mixer import MixerSpec
-from designspace.readout import Exponential, Sigmoid
+from designspace.readout import Exponential, Identity, Polynomial, Readout, Relu, Sigmoid, Softplus
 from workers import terms
 from workers.phi import capped, uncapped_phi
 from workers.signals import Signals
@@ -30,21 +31,51 @@ def coefficients(
         stabilise: subtract the row maximum where it cancels (exponential readout over a row sum). The values are the
             same; without it they overflow beyond score 88.7 in float32, 709 in float64.
     """
-    seq_len = score.shape[2]
-    seen = terms.support_mask(spec, seq_len).to(score.device)
-    score = capped(spec.readout, torch.where(seen, score, 0.0))
-    shift = _row_shift(spec, signals, score, seen) if stabilise else score.new_zeros(())
-    offset = sigmoid_offset(spec, signals, target_len)
-    weight = uncapped_phi(spec.readout, torch.where(seen, score - shift[..., None], 0.0), offset[:, None])
-    weight = torch.where(seen, weight, 0.0)
-    alpha = weight / eta(spec, signals, weight.sum(-1), shift=shift, target_len=target_len)[..., None]
+    alpha, shift = weights(spec, signals, score, stabilise=stabilise, target_len=target_len)
+    if _is_divided(spec):
+        alpha = alpha / eta(spec, signals, alpha.sum(-1), shift=shift, target_len=target_len)[..., None]
     if spec.scaling.where == "after":
         alpha = alpha * terms.base(spec, signals)[:, None, None]
     extra = outside_diagonal(spec, signals)
     if extra is None:
         return alpha
-    own = terms.own_last_step(spec, seq_len).to(score.device)
+    own = terms.own_last_step(spec, score.shape[2]).to(score.device)
     return alpha + torch.where(own, extra[..., None], 0.0)
+
+
+def weights(
+    spec: MixerSpec,
+    signals: Signals,
+    score: Float[Tensor, "batch num_heads seq_len steps"],
+    *,
+    stabilise: bool,
+    target_len: int | None = None,
+) -> tuple[Float[Tensor, "batch num_heads seq_len steps"], Float[Tensor, "..."]]:
+    """(phi(z_ij) exp(-shift_i), shift_i): 0 outside the support, where no value of z reaches result or gradient."""
+    seen = terms.support_mask(spec, score.shape[2]).to(score.device)
+    if spec.readout.is_capped:
+        score = capped(spec.readout, torch.where(seen, score, 0.0))
+    silent = _silent_score(spec.readout)
+    score = torch.where(seen, score, 0.0 if silent is None else silent)
+    shift = score.new_zeros(())
+    if stabilise and shift_cancels(spec):
+        shift = _row_shift(spec, signals, score)
+        score = score - shift[..., None]
+    weight = uncapped_phi(spec.readout, score, sigmoid_offset(spec, signals, target_len)[:, None])
+    return (torch.where(seen, weight, 0.0) if silent is None else weight), shift
+
+
+def _silent_score(readout: Readout) -> float | None:
+    """The score at which phi and its slope times any finite number are exactly 0 (after the softcap), or None."""
+    match readout:
+        case Identity() | Relu():
+            return 0.0
+        case Exponential() | Sigmoid() | Softplus():
+            return -math.inf
+        case Polynomial():
+            return 0.0 if readout.coefficients[0] == 0 else None
+        case _:
+            assert_never(readout)
 
 
 def summed_columns(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch steps num_heads p"]:
@@ -64,8 +95,10 @@ def outputs_of_sums(
 ) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
     """y_i of the sums of phi(z_ij) exp(-shift_i) times the columns of `summed_columns`."""
     shift = total.new_zeros(()) if shift is None else shift
-    divisor = eta(spec, signals, total[..., -1].transpose(1, 2), shift=shift, target_len=target_len)
-    result = total[..., : signals.v.shape[-1]] / divisor.transpose(1, 2)[..., None]
+    result = total[..., : signals.v.shape[-1]]
+    if _is_divided(spec):
+        divisor = eta(spec, signals, total[..., -1].transpose(1, 2), shift=shift, target_len=target_len)
+        result = result / divisor.transpose(1, 2)[..., None]
     if spec.scaling.where == "after":
         result = result * terms.base(spec, signals)[:, None]
     extra = outside_diagonal(spec, signals)
@@ -131,6 +164,10 @@ def sigmoid_offset(spec: MixerSpec, signals: Signals, target_len: int | None) ->
             return signals.q.new_zeros((seq_len,))
 
 
+def _is_divided(spec: MixerSpec) -> bool:
+    return spec.normalization.kind != "none" or spec.normalization.factor != 1.0
+
+
 def shift_cancels(spec: MixerSpec) -> bool:
     """A constant added to the scores of a row divides out: exponential readout over its own sum (equivalence 1)."""
     return isinstance(spec.readout, Exponential) and spec.normalization.sums_the_row
@@ -140,12 +177,9 @@ def _row_shift(
     spec: MixerSpec,
     signals: Signals,
     score: Float[Tensor, "batch num_heads seq_len steps"],
-    seen: Bool[Tensor, "seq_len steps"],
 ) -> Float[Tensor, "..."]:
-    """The largest visible score of each row (and the sink); 0 where it does not cancel or the row is empty."""
-    if not shift_cancels(spec):
-        return score.new_zeros(())
-    largest = torch.where(seen, score.detach(), -torch.inf).amax(-1)
+    """The largest score of each row (and the sink), masked scores being -inf; 0 where the row is empty."""
+    largest = score.detach().amax(-1)
     if spec.normalization.kind == "sum_with_sink":
         largest = torch.maximum(largest, terms.needed(signals.sink, "sink").detach()[:, None])
     return torch.where(largest == -torch.inf, 0.0, largest)

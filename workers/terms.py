@@ -56,6 +56,20 @@ def score_base(spec: MixerSpec, signals: Signals) -> Float[Tensor, " num_heads"]
     return torch.ones_like(found) if spec.scaling.where == "after" else found
 
 
+def scaled_query(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch seq_len num_heads n"]:
+    """q_i times the base inside the score: scores are linear in q, and q has fewer numbers than they."""
+    if spec.scaling.where == "after" or (signals.base is None and spec.base == 1.0):
+        return query(spec, signals)
+    return query(spec, signals) * score_base(spec, signals)[:, None]
+
+
+def written_key(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch steps num_heads n"]:
+    """k_j times its gate, b_j k_j without the base."""
+    if spec.scaling.gate != "tied_to_erase" and signals.gate is None:
+        return signals.k
+    return signals.k * gate(spec, signals)[..., None]
+
+
 def gate(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch steps num_heads"]:
     """The gate of each write; beta of the erase where the two are tied."""
     if spec.scaling.gate == "tied_to_erase":

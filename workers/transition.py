@@ -1,7 +1,7 @@
 """Products of rotation and decay between two steps, for all pairs of steps at once. No erase, no lift.
 
-Every factor is a sum of logs over its own segment: differences of long cumulative sums lose the digits that matter and
-exp of the masked half overflows (the minimal SSD code, arXiv 2405.21060, listing 1).
+Every factor is the exponential of a sum of logs over its own segment, or a product of such factors; exp of the masked
+half would overflow (the minimal SSD code, arXiv 2405.21060, listing 1).
 """
 
 import math
@@ -16,6 +16,8 @@ from designspace.mixer import MixerSpec
 from workers import terms
 from workers.signals import Signals
 
+LOG_ZERO = -1000.0  # exp of it is 0 in float64, and it keeps sums finite where a decay is 0
+
 Pairing = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -24,13 +26,13 @@ def pairing(spec: MixerSpec, signals: Signals) -> Pairing:
 
     x and y are "batch num_heads steps n" over micro-steps; G acts in the first micro-step of a token only.
     """
-    turn = _turning(spec, signals)
+    turn = turning(spec, signals)
     if spec.decay.is_identity:
         return lambda left, right: (turn(left) @ turn(right).mT).tril()
     log_decay = first_micro_step(terms.needed(signals.log_decay, "log_decay"), spec.erase.rank).transpose(1, 2)
     if log_decay.shape[-1] > 1:
         return lambda left, right: _diagonal_lower(turn(left), turn(right), log_decay)
-    decay = torch.exp(segment_sums(log_decay.squeeze(-1)))
+    decay = torch.exp(segment_sums(log_decay.squeeze(-1), above=-torch.inf))
     return lambda left, right: turn(left) @ turn(right).mT * decay
 
 
@@ -65,12 +67,14 @@ def first_micro_step(
     return F.pad(signal.unsqueeze(2), (0, 0, 0, 0, 0, rank - 1)).flatten(1, 2)
 
 
-def segment_sums(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
-    """s_ij = x_(j+1) + ... + x_i for j <= i, -inf above."""
-    steps = x.shape[-1]
-    lower = torch.ones(steps, steps, dtype=torch.bool, device=x.device).tril(-1)
-    summed = torch.where(lower, x[..., :, None], 0.0).cumsum(-2)
-    return torch.where(lower | lower.new_ones(steps).diag(), summed, -torch.inf)
+def segment_sums(x: Float[Tensor, "... steps"], *, above: float) -> Float[Tensor, "... steps steps"]:
+    """s_ij = x_(j+1) + ... + x_i for j <= i, `above` elsewhere; terms below LOG_ZERO count as LOG_ZERO.
+
+    Differences of sums in float64: exact to 1e-16 times the total, where float32 loses the digits that matter.
+    """
+    total = x.double().clamp(min=LOG_ZERO).cumsum(-1)
+    lower = torch.ones(x.shape[-1], x.shape[-1], dtype=torch.bool, device=x.device).tril()
+    return torch.where(lower, (total[..., :, None] - total[..., None, :]).to(x.dtype), above)
 
 
 def segment_products(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
@@ -80,7 +84,7 @@ def segment_products(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps 
     return torch.where(lower, x[..., :, None], 1.0).cumprod(-2).tril()
 
 
-def _turning(spec: MixerSpec, signals: Signals) -> Callable[[Tensor], Tensor]:
+def turning(spec: MixerSpec, signals: Signals) -> Callable[[Tensor], Tensor]:
     """x_t -> R(phase_t) x_t, so that q_i . R(phase_j - phase_i) k_j is one product of turned vectors."""
     angle = terms.angle(spec, signals)
     if angle is None:
@@ -93,27 +97,29 @@ def _turning(spec: MixerSpec, signals: Signals) -> Callable[[Tensor], Tensor]:
 def _diagonal_lower(
     left: Float[Tensor, "... steps n"], right: Float[Tensor, "... steps n"], log_decay: Float[Tensor, "... steps n"]
 ) -> Float[Tensor, "... steps steps"]:
-    """sum_n left_in a_i ... a_(j+1) right_jn for j <= i, by halves of a power of two."""
-    steps = left.shape[-2]
-    padding = (0, 0, 0, (1 << (steps - 1).bit_length()) - steps)
-    left, right, log_decay = (F.pad(x, padding) for x in (left, right, log_decay))
-    return _halves(left, right, log_decay)[..., :steps, :steps]
+    """sum_n left_in a_i ... a_(j+1) right_jn for j <= i, in blocks that double their size.
 
-
-def _halves(
-    left: Float[Tensor, "... steps n"], right: Float[Tensor, "... steps n"], log_decay: Float[Tensor, "... steps n"]
-) -> Float[Tensor, "... steps steps"]:
-    """Two diagonal blocks of half the size, and the corner between them: a product through the boundary.
-
-    Both factors of the corner are bounded by 1 where a <= 1, and need n numbers per step instead of n per pair.
+    Of two neighbouring blocks the corner is one product: `since` holds left_i times the decay since the start of its
+    block, `until` right_j times the decay until the end of its block. Nothing is divided, so a = 0 is no exception.
     """
     steps = left.shape[-2]
-    if steps == 1:
-        return (left * right).sum(-1, keepdim=True)
-    left, right, log_decay = (x.reshape(*x.shape[:-2], 2, steps // 2, -1) for x in (left, right, log_decay))
-    blocks = _halves(left, right, log_decay)
-    after = log_decay[..., 1, :, :].cumsum(-2)  # boundary..i
-    behind = F.pad(log_decay[..., 0, 1:, :], (0, 0, 0, 1)).flip(-2).cumsum(-2).flip(-2)  # j+1..boundary
-    corner = (left[..., 1, :, :] * after.exp()) @ (right[..., 0, :, :] * behind.exp()).mT
-    upper = torch.cat([blocks[..., 0, :, :], torch.zeros_like(corner)], dim=-1)
-    return torch.cat([upper, torch.cat([corner, blocks[..., 1, :, :]], dim=-1)], dim=-2)
+    padding = (0, 0, 0, (1 << (steps - 1).bit_length()) - steps)
+    left, right, decay = (F.pad(x, padding).unsqueeze(-2) for x in (left, right, log_decay.exp()))
+    since, until = left * decay, right
+    blocks = (left * right).sum(-1, keepdim=True)
+    while blocks.shape[-3] > 1:
+        (first, second), (early, late) = _pairs(until), _pairs(since)
+        corner = late @ first.mT
+        kept_first, kept_second = _pairs(decay)
+        since = torch.cat([early, late * kept_first], dim=-2)
+        until = torch.cat([first * kept_second, second], dim=-2)
+        decay = kept_first * kept_second
+        upper, lower = _pairs(blocks)
+        upper = torch.cat([upper, torch.zeros_like(corner)], dim=-1)
+        blocks = torch.cat([upper, torch.cat([corner, lower], dim=-1)], dim=-2)
+    return blocks[..., 0, :steps, :steps]
+
+
+def _pairs(x: Float[Tensor, "... blocks rows n"]) -> tuple[Tensor, Tensor]:
+    """The first and the second of every two blocks."""
+    return x[..., 0::2, :, :], x[..., 1::2, :, :]

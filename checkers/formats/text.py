@@ -3,6 +3,7 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import get_args
 
 from checkers.finding import Edit, Finding, Quantity, Report, Severity
 from checkers.format import Format
@@ -11,7 +12,7 @@ from checkers.principles import FAMILIES
 WIDTH = 110
 COLOURS: dict[Severity, str] = {"error": "\033[31m", "warning": "\033[33m", "info": "\033[36m"}
 BOLD, RESET = "\033[1m", "\033[0m"
-LEVELS: tuple[Severity, ...] = ("error", "warning", "info")
+LEVELS: tuple[Severity, ...] = get_args(Severity)  # worst first
 SHOWN_PATHS = 3
 
 
@@ -110,4 +111,4 @@ def _bold(text: str, colour: bool) -> str:
     return f"{BOLD}{text}{RESET}" if colour else text
 
 
-format = Format(media_type="text/plain", render=render)  # noqa: A001 - the attribute that units.discover takes
+format = Format(render=render)  # noqa: A001 - the attribute that units.discover takes

@@ -5,7 +5,7 @@ from functools import lru_cache
 from checkers.finding import Edit, Fix, quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-from designspace.rotation import Dtype
+from designspace.spec import Dtype
 
 EXACT_INTEGERS: dict[Dtype, int] = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
 

@@ -10,10 +10,10 @@ from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 from designspace.candidate import Block
 from designspace.mixer import MixerSpec
-from designspace.scaling import Scaling
 
 MIN_DEPTH = 4
 MAX_POSITIONS = 64
+MAX_SHOWN_LAYERS = 16
 
 
 def judge(context: Context) -> Iterable[Outcome]:
@@ -38,7 +38,7 @@ def judge(context: Context) -> Iterable[Outcome]:
                 "layers_without_skip": quantity(depth, "layers"),
                 "relative_distance": quantity(left),
                 "relative_distance_by_layer": quantity(
-                    tuple(relative_distance(layer, positions) for layer in range(1, depth + 1)[:16])
+                    tuple(relative_distance(layer, positions) for layer in range(1, min(depth, MAX_SHOWN_LAYERS) + 1))
                 ),
                 "positions": quantity(positions, "tokens"),
             },
@@ -63,9 +63,9 @@ def _averages_without_skip(block: Block) -> bool:
 
 
 def _averages(mixer: MixerSpec) -> bool:
-    """Rows sum to 1 and every coefficient is >= 0."""
-    after = mixer.scaling.where == "after" and mixer.scaling != Scaling(base=1.0, where="after")
-    return mixer.normalization.kind == "sum" and not after and mixer.support.diagonal != "D"
+    """Each row is divided by its sum, and nothing is added to or multiplied with it afterwards."""
+    scaled = mixer.scaling.where == "after" and (mixer.base != 1.0 or mixer.scaling.learnable)
+    return mixer.normalization.kind == "sum" and not scaled and mixer.support.diagonal != "D"
 
 
 @lru_cache(256)

@@ -12,10 +12,9 @@ def judge(site: Site) -> Outcome:
         return Outcome("inapplicable", site.at("readout"), "phi is homogeneous: the scale of the score is the output's")
     if mixer.readout.is_capped:
         return Outcome("pass", site.at("readout.softcap"), f"the softcap bounds |score| by {mixer.readout.cap:g}")
-    if mixer.features.norm != "none":
-        return Outcome("pass", site.at("features.norm"), f"the {mixer.features.norm} norm bounds |q| and |k|")
     if mixer.key_norm_bound is not None:
-        return Outcome("pass", site.at("features.map"), f"the {mixer.features.map} map bounds |q| and |k|")
+        field, name = ("map", mixer.features.map) if mixer.features.norm == "none" else ("norm", mixer.features.norm)
+        return Outcome("pass", site.at(f"features.{field}"), f"the {name} {field} bounds |q| and |k|")
     return Outcome(
         "fail",
         site.at("features.norm"),

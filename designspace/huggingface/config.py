@@ -1,9 +1,13 @@
 """A config.json that remembers which of its keys were read, so that none is dropped in silence."""
 
-from typing import Any
+from typing import Any, get_args
 
+from designspace.candidate import MAX_LAYERS
 from designspace.document import Document
 from designspace.errors import SpecError
+from designspace.spec import Dtype
+
+DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
 
 class Config:
@@ -27,11 +31,21 @@ class Config:
             raise self.error(keys[0], f"`{keys[0]}` must be an integer >= {least}, got {value!r}.")
         return value
 
+    def depth(self, *keys: str) -> int:
+        """The number of layers, no more than a candidate may have."""
+        value = self.integer(*keys)
+        if value > MAX_LAYERS:
+            raise self.error(keys[0], f"`{keys[0]}` must be at most {MAX_LAYERS}, got {value}; give a smaller stack.")
+        return value
+
     def number(self, *keys: str, default: float | None = None) -> float:
         """A finite number."""
-        value = self._take(keys, default, "a number")
+        return self.finite(keys[0], self._take(keys, default, "a number"))
+
+    def finite(self, key: str, value: Any) -> float:
+        """`value`, which stands at `key`, as a finite number."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
-            raise self.error(keys[0], f"`{keys[0]}` must be a finite number, got {value!r}.")
+            raise self.error(key, f"`{key}` must be a finite number, got {value!r}.")
         return float(value)
 
     def flag(self, *keys: str, default: bool) -> bool:
@@ -46,6 +60,21 @@ class Config:
         value = self._take(keys, default, "a string")
         if not isinstance(value, str):
             raise self.error(keys[0], f"`{keys[0]}` must be a string, got {value!r}.")
+        return value
+
+    def dtype(self) -> Dtype:
+        """The number format of the weights; bfloat16 where the file names none."""
+        stored = self.text("dtype", "torch_dtype", default="bfloat16").removeprefix("torch.")
+        found = next((name for name in DTYPES if name == stored), None)
+        if found is None:
+            raise self.error("torch_dtype", f"`torch_dtype` must be one of {', '.join(DTYPES)}, got {stored!r}.")
+        return found
+
+    def items(self, key: str) -> list[Any] | None:
+        """A list; None where it is absent or null."""
+        value = self.optional(key)
+        if value is not None and not isinstance(value, list):
+            raise self.error(key, f"`{key}` must be a list, got {value!r}.")
         return value
 
     def optional(self, key: str) -> Any:
@@ -80,5 +109,5 @@ class Config:
         if default is None:
             names = " or ".join(f"`{key}`" for key in keys)
             raise self.error(keys[0], f"{names} is missing; the importer needs {expected} there.")
-        self.derived[keys[0]] = f"absent: the class default {default!r}"
+        self.derived[keys[0]] = f"absent: the default {default!r}"
         return default

@@ -14,17 +14,10 @@ from designspace.document import Document
 from designspace.errors import SpecError
 from designspace.huggingface.config import Config
 from designspace.huggingface.ignored import IGNORED
-from designspace.rotation import Dtype
 from designspace.spec import Spec
 from designspace.target import MAX_SEQ_LEN, Target
 
 PACKAGE = "designspace.huggingface.model_types"
-_DTYPES: Mapping[str, Dtype] = {
-    "float32": "float32",
-    "bfloat16": "bfloat16",
-    "float16": "float16",
-    "float64": "float64",
-}
 
 
 @dataclass(frozen=True)
@@ -75,7 +68,7 @@ def import_config(document: Document, *, name: str | None = None) -> Imported:
         stack = importer.stack(config)
         candidate = Candidate(
             name=name or model_type,
-            target=_target(config, stack.seq_len),
+            target=Target(seq_len=min(stack.seq_len, MAX_SEQ_LEN), dtype=config.dtype(), provenance="checkpoint"),
             model=stack.model,
             blocks=_merge(stack.layers),
         )
@@ -109,13 +102,6 @@ def _importer(config: Config, model_type: str) -> Importer:
         f"`model_type` {model_type!r} cannot be imported{hint}; known: {', '.join(model_types())}."
         " Write a spec instead.",
     )
-
-
-def _target(config: Config, seq_len: int) -> Target:
-    stored = config.text("dtype", "torch_dtype", default="bfloat16").removeprefix("torch.")
-    if stored not in _DTYPES:
-        raise config.error("torch_dtype", f"`torch_dtype` {stored!r} is none of {', '.join(_DTYPES)}.")
-    return Target(seq_len=min(seq_len, MAX_SEQ_LEN), dtype=_DTYPES[stored], provenance="checkpoint")
 
 
 def _merge(layers: list[Block]) -> tuple[Block, ...]:

@@ -59,15 +59,20 @@ def attention_sizes(config: Config, hidden: int) -> dict[str, Any]:
 def rotary(config: Config, *, fraction: float = 1.0) -> dict[str, Any]:
     """`rotation` from rope_parameters, rope_theta, rope_scaling and partial_rotary_factor, whichever are present."""
     parameters = {**config.section("rope_scaling"), **config.section("rope_parameters")}
-    theta = parameters.get("rope_theta")
-    theta = config.number("rope_theta", default=10000.0) if theta is None else float(theta)
-    config.optional("rope_theta")
-    partial = parameters.get("partial_rotary_factor")
-    partial = config.number("partial_rotary_factor", default=fraction) if partial is None else float(partial)
+    theta = _rotary_number(config, parameters, "rope_theta", default=10000.0)
+    partial = _rotary_number(config, parameters, "partial_rotary_factor", default=fraction)
     kind = parameters.get("rope_type", parameters.get("type", "default"))
     if kind not in ("default", None):
         config.note("rope scaling", f"{kind}: changes the angles, not the structure; the unscaled angles are used")
     return {"source": "constant", "theta": theta, "fraction": partial, "pairing": "half"}
+
+
+def _rotary_number(config: Config, parameters: dict[str, Any], key: str, *, default: float) -> float:
+    """`key` of the nested parameters; where they lack it, of the file."""
+    if parameters.get(key) is None:
+        return config.number(key, default=default)
+    config.optional(key)
+    return config.finite(key, parameters[key])
 
 
 def swiglu(config: Config, hidden: int, *keys: str) -> ChannelMixer:
@@ -94,7 +99,7 @@ def layer_block(mixer: Any, channel_mixer: ChannelMixer) -> Block:
 
 def model(config: Config, hidden: int, *, positions: str = "none", residual: str | None = None) -> ModelSpec:
     """Embedding sizes and the format of the residual stream (that of the checkpoint unless the code forces one)."""
-    dtype = residual or config.text("dtype", "torch_dtype", default="bfloat16").removeprefix("torch.")
+    dtype = residual or config.dtype()
     return ModelSpec.model_validate(
         {
             "model_dim": hidden,
@@ -105,15 +110,21 @@ def model(config: Config, hidden: int, *, positions: str = "none", residual: str
     )
 
 
+def layer_types(config: Config, num_layers: int) -> list[Any] | None:
+    """The kind of each layer where the file names it."""
+    types = config.items("layer_types")
+    if types is not None and len(types) != num_layers:
+        raise config.error("layer_types", f"`layer_types` names {len(types)} layers, the model has {num_layers}.")
+    return types
+
+
 def windows(config: Config, num_layers: int, *, always: bool) -> list[int | None]:
     """Window of each layer: layer_types where present; else `sliding_window` on every layer (`always`), or on the
     layers from max_window_layers on if use_sliding_window is true (Qwen).
     """
     window = config.optional("sliding_window")
-    types = config.optional("layer_types")
+    types = layer_types(config, num_layers)
     if types is not None:
-        if len(types) != num_layers:
-            raise config.error("layer_types", f"`layer_types` names {len(types)} layers, the model has {num_layers}.")
         return [window if kind in WINDOWED else None for kind in types]
     if always:
         return [window] * num_layers
@@ -126,7 +137,7 @@ def windows(config: Config, num_layers: int, *, always: bool) -> list[int | None
 def llama_like(config: Config, mixer_name: str, *, always_windowed: bool = False) -> Stack:
     """A stack of rotary attention and SwiGLU under RMSNorm."""
     hidden = config.integer("hidden_size")
-    num_layers = config.integer("num_hidden_layers")
+    num_layers = config.depth("num_hidden_layers")
     heads, rotation, channel = attention_sizes(config, hidden), rotary(config), swiglu(config, hidden)
     layers = [
         rms_block(from_catalogue(mixer_name, heads=heads, rotation=rotation, support={"window": window}), channel)

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from designspace.candidate import Block, ChannelMixer, Norm
+from designspace.candidate import ChannelMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Stack
-from designspace.huggingface.parts import model
+from designspace.huggingface.parts import model, rms_block
 from designspace.mixer import MixerSpec
 
 DEFAULT_SEQ_LEN = 2048
@@ -27,10 +27,10 @@ IGNORES = {
 
 def pure_stack(config: Config, hidden: int, mixer: MixerSpec) -> Stack:
     """Equal layers of one recurrent mixer and nothing else; the file states no length."""
-    block = Block(mixer=mixer, norm=Norm(kind="rms", placement="pre"), channel_mixer=ChannelMixer(kind="none"))
+    block = rms_block(mixer, ChannelMixer(kind="none"))
     residual = "float32" if config.flag("residual_in_fp32", default=True) else None
     config.note("seq_len", f"no key: the training length {DEFAULT_SEQ_LEN}")
-    num_layers = config.integer("num_hidden_layers", "n_layer")
+    num_layers = config.depth("num_hidden_layers", "n_layer")
     return Stack([block] * num_layers, model(config, hidden, residual=residual), DEFAULT_SEQ_LEN)
 
 

@@ -6,6 +6,7 @@ All of these keep every coefficient exactly (to rounding).
 from designspace.decay import Decay
 from designspace.erase import Erase
 from designspace.mixer import MixerSpec
+from designspace.readout import Sigmoid
 from designspace.rewritings.change import changed, is_one, rounded, snapped
 from designspace.rewritings.parts import COMMUTING_NORMS
 from designspace.rotation import Rotation
@@ -151,6 +152,15 @@ def support_of_one(mixer: MixerSpec) -> MixerSpec:
     return changed(mixer, "support", mask="causal") if _sees_itself_only(mixer) else mixer
 
 
+def length_of_one(mixer: MixerSpec) -> MixerSpec:
+    """With a window of one key the visible length is 1, and its logarithm 0."""
+    if not _sees_itself_only(mixer) or mixer.normalization.length_kind != "visible":
+        return mixer
+    if isinstance(mixer.readout, Sigmoid) and mixer.readout.offset == "-log_length":
+        mixer = changed(mixer, "readout", offset=0.0)
+    return changed(mixer, "normalization", kind="none") if mixer.normalization.kind == "length" else mixer
+
+
 def evolution_unseen(mixer: MixerSpec) -> MixerSpec:
     """With a window of one key no product of A is read: decay, rotation, erase and shear are void.
 
@@ -200,5 +210,6 @@ REWRITINGS = (
     shear_scale_of_one,
     widths_within_support,
     support_of_one,
+    length_of_one,
     evolution_unseen,
 )

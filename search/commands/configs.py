@@ -26,7 +26,7 @@ def import_config(
     found = imported(read(config, special_numbers=True))
     text = dump(found.candidate)
     if output is not None:
-        output.write_text(text, encoding="utf-8")
+        screen.save(text, output)
     account = found.model_dump(mode="json", exclude={"candidate"}, by_alias=True)
     if output_format == screen.DataFormat.JSON:
         screen.print_json({**account, "spec": found.candidate.model_dump(mode="json", by_alias=True)})

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 OUTPUT = Path("demo-output")
 STORE = "demo.sqlite"
-WORKERS = 2
 SPECS = ("qwen3-next-80b.config.json", "sound.yaml", "unsound.yaml")
 PACKAGES = ("torch", "ray", "optuna", "pydantic", "sqlalchemy", "networkx", "fastapi")
 
@@ -26,7 +25,7 @@ def demo(
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder of the demo's store; an older one is replaced.")
     ] = OUTPUT,
-    workers: Annotated[int, typer.Option(min=1, help="Candidates trained at the same time.")] = WORKERS,
+    workers: Annotated[int, typer.Option(min=1, help="Candidates trained at the same time.")] = study.DEFAULT_WORKERS,
 ) -> None:
     """Lint a real model and two specs, search for some minutes, show the leaderboard, and measure one principle.
 

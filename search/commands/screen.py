@@ -5,6 +5,7 @@ import sys
 import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -69,6 +70,21 @@ def cell(value: object) -> str:
 def paragraph(text: str, *, label: str = "") -> str:
     """`text` in lines of `TEXT_WIDTH` characters, after a label that the other lines leave room for."""
     return textwrap.fill(text, TEXT_WIDTH, initial_indent=label, subsequent_indent=" " * len(label))
+
+
+def save(text: str, path: Path) -> None:
+    """Write `text` to the file `path`.
+
+    Raises:
+        SpecError: it cannot be written.
+    """
+    from designspace.errors import SpecError
+
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        message = f"cannot be written ({error.strerror}); check the folder and its permissions."
+        raise SpecError(message, file=str(path)) from None
 
 
 def print_json(data: Any) -> None:

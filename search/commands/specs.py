@@ -90,7 +90,7 @@ def new(
     if output is None:
         typer.echo(text, nl=False)
     else:
-        output.write_text(text, encoding="utf-8")
+        screen.save(text, output)
 
 
 def schema(

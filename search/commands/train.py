@@ -46,7 +46,7 @@ def train(
     if output is not None:
         import json
 
-        output.write_text(json.dumps(saved, indent=2), encoding="utf-8")
+        screen.save(json.dumps(saved, indent=2), output)
     if output_format == screen.DataFormat.JSON:
         screen.print_json(saved)
     else:

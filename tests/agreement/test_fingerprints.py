@@ -64,20 +64,29 @@ FORCED: dict[Rewriting, Callable[[Random], Fixed]] = {  # into domains that a ra
         "lift": rng.choice(({}, {"kind": "shift", "width": 4})),
     },
     degenerate.evolution_unseen: lambda _: {"support": {"window": 1, "chunk": None}},
+    degenerate.length_of_one: lambda rng: {
+        "support": {"window": 1, "chunk": None},
+        "normalization": {"length_kind": "visible", "kind": rng.choice(("length", "sum"))},
+        "readout": rng.choice(({}, {"kind": "sigmoid", "offset": "-log_length"})),
+    },
     degenerate.support_of_one: lambda _: {"support": {"window": None, "chunk": 1}},
     amplitude.polynomial_trimmed: lambda _: {"readout": {"kind": "polynomial"}},
     amplitude.polynomial_linear: lambda rng: {
         "readout": {"kind": "polynomial", "softcap": None, "coefficients": (0.0, round(rng.uniform(0.2, 3.0), 3))},
         "shear": {"source": "none", "slopes": None, "width": None},
     },
-    equivalences.constant_score: lambda rng: SOFTMAX | {"features": {"map": rng.choice(("ones", "static")), "width": None}},
-    equivalences.taylor_features: lambda _: SOFTMAX
-    | {
-        "readout": IDENTITY,
-        "normalization": {},
-        "features": {"map": "taylor2", "width": None, "norm": "none"},
-        "scaling": SOFTMAX["scaling"] | {"learnable": False, "query_schedule": "none"},
-    },
+    equivalences.constant_score: lambda rng: (
+        SOFTMAX | {"features": {"map": rng.choice(("ones", "static")), "width": None}}
+    ),
+    equivalences.taylor_features: lambda _: (
+        SOFTMAX
+        | {
+            "readout": IDENTITY,
+            "normalization": {},
+            "features": {"map": "taylor2", "width": None, "norm": "none"},
+            "scaling": SOFTMAX["scaling"] | {"learnable": False, "query_schedule": "none"},
+        }
+    ),
     equivalences.head_norm: lambda rng: {
         "readout": rng.choice((IDENTITY, IDENTITY, {"kind": "polynomial", "softcap": None})),
         "io": {"output_norm": rng.choice(("head_rms", "head_ln")), "gate": "none"},
@@ -218,7 +227,19 @@ def _nothing_read(pair: Pair) -> bool:
 
 def _only_diagonal(pair: Pair) -> bool:
     own = torch.eye(SEQ_LEN, dtype=torch.bool).repeat_interleave(pair.first.erase.rank, dim=1)
-    return all(not (torch.where(own, 0.0, scores).nan_to_num() != 0).any() for scores in pair.scores)
+    return any(
+        all(not (torch.where(own, 0.0, values).nan_to_num() != 0).any() for values in both)
+        for both in (pair.scores, pair.alpha)
+    )
+
+
+def _next_key_at_most(pair: Pair) -> bool:
+    """Reading before the step, a query of window 2 sees the product of no step."""
+
+    def reach(mixer: MixerSpec) -> int:
+        return (mixer.support.window or mixer.support.chunk or SEQ_LEN) - (mixer.support.read == "before")
+
+    return pair.either(lambda mixer: reach(mixer) <= 1)
 
 
 def _one_key_per_row(pair: Pair) -> bool:
@@ -237,7 +258,7 @@ def _equal_scores(pair: Pair) -> bool:
 
 
 def _all_positive(pair: Pair) -> bool:
-    return bool((pair.scores[0] >= 0).all())
+    return not (pair.scores[0] < 0).any()
 
 
 def _too_small(pair: Pair) -> bool:
@@ -295,16 +316,23 @@ BLIND = (
     Blind(ANY, "nothing is written or read: keys, gates or decay 0, so every q.h is 0", _nothing_read),
     Blind(("scaling.query_schedule",), "it acts from position 8192 on", lambda _: True),
     Blind(("support.window", "support.chunk"), "it reaches beyond the sequence", _same_keys_seen),
-    Blind(("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu, decay 0", _hidden_is_zero),
-    Blind(EVOLUTION, "a query reads its own key only (window 1, decay 0): no product of A is read", _only_diagonal),
+    Blind(
+        ("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu, decay 0", _hidden_is_zero
+    ),
+    Blind(EVOLUTION, "the diagonal is all there is: decay 0, relu of negative scores", _only_diagonal),
+    Blind(EVOLUTION, "no product of A is read: window 1, or 2 before the step", _next_key_at_most),
     Blind(ANY, "one key per row: its size is void and its coefficient a sign", _one_key_per_row),
     Blind(ANY, "equal scores in a row of void size: without a token, of `ones`", _equal_scores),
     Blind(START, "the start of training: the same signals, learned or mapped in another way", _same_signals),
-    Blind(("features.q_std", "features.k_std"), "a scale that a norm divides out", lambda pair: pair.either(_scale_is_void)),
+    Blind(
+        ("features.q_std", "features.k_std"),
+        "a scale that a norm divides out",
+        lambda pair: pair.either(_scale_is_void),
+    ),
     Blind(
         ("features.gain",),
-        "a learned gain starts as a factor that the head norm divides out",
-        lambda pair: _has_head_norm(pair.first),
+        "a learned gain starts as a factor that the head norm or the row sum divides out",
+        lambda pair: _has_head_norm(pair.first) or pair.first.normalization.kind == "sum",
     ),
     Blind(
         ("scaling.gate",),

@@ -123,6 +123,23 @@ def test_wrong_type_names_the_key_and_the_line() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("model_type", "key", "value"),
+    [
+        ("llama", "num_hidden_layers", 10**9),
+        ("llama", "rope_parameters", {"rope_theta": "ten thousand"}),
+        ("llama", "torch_dtype", "float8_e4m3fn"),
+        ("qwen2", "layer_types", 7),
+        ("gpt_neo", "attention_types", [["global"]]),
+        ("gpt_neo", "attention_types", [[["global"], 10**12]]),
+    ],
+)
+def test_a_value_without_meaning_is_bad_input(model_type: str, key: str, value: object) -> None:
+    data = {name: old for name, old in DEFAULTS[model_type].items() if name not in ("attention_layers", "dtype")}
+    with pytest.raises(SpecError, match=r"rope_theta|" + key):
+        imported_data({**data, key: value})
+
+
 def test_gpt_neo_alternates_global_and_windowed_layers_without_a_scale() -> None:
     mixers = layer_mixers(imported_data(DEFAULTS["gpt_neo"]).candidate)
     assert [mixer.support.window for mixer in mixers[:4]] == [None, 256, None, 256]

@@ -111,6 +111,10 @@ DEFECTS = {
         mixer(LINEAR, features={"map": "elu+1"}, normalization={"kind": "sum"}),
         {"CD603": "warning"},
     ),
+    "B25 capped relu, eps 0": (
+        mixer({"readout": {"kind": "relu", "softcap": 5.0}}, normalization={"kind": "sum"}),
+        {"CD603": "error"},
+    ),
     "B27 keys without norm": (mixer(DELTA), {"CD602": "error"}),
     "B31 inverted bias": (
         mixer(EXP, shear={"source": "constant", "sign": "increasing"}),

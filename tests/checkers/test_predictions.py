@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers import scores, zeros
+from checkers import check, scores, zeros
 from checkers.growth import output_gain
 from checkers.periodic import growth_per_period, radius, times
 from checkers.quadrature import expectation, moments, normal_probability, probability_below
+from checkers.rule import resolved
 from checkers.rules.coarse_rotary_phase import distinct_positions
 from checkers.rules.rank_collapse import relative_distance
 from checkers.spectrum import Spectrum, lowest_eigenvalue, spectrum
@@ -130,8 +131,10 @@ def test_near_zero_fractions(fields: dict[str, Any], fractions: tuple[float, ...
 
 @pytest.mark.parametrize(("seq_len", "weight"), [(64, 0.57), (256, 0.24), (1024, 0.07), (4096, 0.02)])
 def test_weight_of_one_target_above_the_floor(seq_len: int, weight: float):
-    peak, floor = 1 + 8 + 32, zeros.selectivity(readout(kind="polynomial", coefficients=[1, 1, 0.5])).floor
-    assert peak / (peak + (seq_len - 1) * floor) == pytest.approx(weight, abs=0.005)
+    taylor = {"readout": {"kind": "polynomial", "coefficients": [1.0, 1.0, 0.5]}}
+    findings = check(resolved({"target": {"seq_len": seq_len}, "mixer": taylor})).findings
+    found = next(finding for finding in findings if finding.code == "CD202").evidence["weight_of_one_target"].value
+    assert found == pytest.approx(weight, abs=0.005)
 
 
 @pytest.mark.parametrize(("seq_len", "gain"), [(64, 8.0), (16384, 128.0)])
@@ -202,14 +205,16 @@ def test_two_admissible_steps_of_gdn2_and_rwkv7_grow_by_a_quarter():
         assert growth_per_period(catalogue.get(name).mixer) == pytest.approx(1.25, abs=1e-3)
 
 
-def test_symmetric_erase_steps_do_not_grow():
-    """Products of 200 random steps of a scalar-gain erase with unit keys stay within norm 1."""
+def test_what_is_certified_does_not_grow():
+    """CD602 passes reflections; products of 200 random steps over their declared gains stay within norm 1."""
+    spec = catalogue.get("deltanet_neg")
+    assert next(one.verdict for one in check(spec.candidate).verdicts if one.code == "CD602") == "pass"
     rng = np.random.default_rng(0)
     product = np.eye(4)
     for _ in range(200):
         k = rng.standard_normal(4)
-        k /= np.linalg.norm(k)
-        product = (np.eye(4) - 2 * rng.random() * np.outer(k, k)) @ product
+        k *= (spec.mixer.key_norm_bound or math.inf) ** 0.5 / np.linalg.norm(k)
+        product = (np.eye(4) - rng.uniform(*spec.mixer.erase.gain) * np.outer(k, k)) @ product
         assert np.linalg.norm(product, 2) <= 1 + 1e-9
 
 

@@ -42,6 +42,8 @@ EXTREMES: list[dict[str, Any]] = [
     {"readout": {"kind": "polynomial", "coefficients": [1e300, 1e-300, 1e300]}, "normalization": {"kind": "sum"}},
     {"readout": {"kind": "polynomial", "coefficients": [0.0, 1e300, 0.0, 0.0, 1e300]}},
     {"readout": {"kind": "polynomial", "coefficients": [0.0, 1e-300]}, "heads": {"state_dim": 2}},
+    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1.0, 1.0], "softcap": 1e300}},
+    {"readout": {"kind": "relu", "power": 2, "softcap": 1e300}, "normalization": {"kind": "sum"}},
     {"readout": {"kind": "sigmoid", "offset": -1e308}, "normalization": {"kind": "sum"}},
     {"readout": {"kind": "exponential"}, "shear": {"source": "constant", "slopes": -1e308}},
     {"normalization": {"kind": "sum", "eps": 1e-320, "factor": 1e-308}, "features": {"map": "relu"}},

@@ -13,6 +13,7 @@ from owner import Owner
 from workers import spool
 from workers.worker import EXIT_INTERRUPTED, EXIT_SERVER_GONE
 
+pytestmark = pytest.mark.slow
 RAY = ("raylet", "gcs_server", "ray::")
 
 # Runs the executor as its own process with an evaluation that takes no training: job n sleeps, then scores n; job 13
@@ -105,7 +106,7 @@ def test_sigterm_gives_running_jobs_back_and_ends_everything(tmp_path):
     owner = Owner(jobs=2)
     with owner.listening() as url:
         process = start(url, tmp_path, seconds=60)
-        wait_for(lambda: owner.beats)
+        wait_for(lambda: any(len(beat["jobs"]) == 2 for beat in owner.beats))
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == EXIT_INTERRUPTED
     assert sorted((result["job_id"], result["status"]) for result in owner.deliveries) == [

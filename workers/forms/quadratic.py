@@ -17,11 +17,11 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from designspace.mixer import MixerSpec
-from designspace.readout import is_linear, polynomial_coefficients
+from designspace.readout import Exponential, is_linear, polynomial_coefficients
 from workers import rows, terms
 from workers.form import Form
 from workers.signals import Signals
-from workers.transition import Pairing, pairing, phases, rotate, segment_products, segment_sums
+from workers.transition import Pairing, pairing, phases, rotate, segment_products, segment_sums, turning
 
 
 def invalid_reason(spec: MixerSpec) -> str | None:  # noqa: ARG001 - the signature of a form
@@ -33,26 +33,65 @@ def apply(
     spec: MixerSpec, signals: Signals, *, target_len: int | None = None
 ) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
     """Outputs in the dtype of the signals."""
+    if _is_torch_attention(spec):
+        return _torch_attention(spec, signals)
     if _solves_for_values(spec):
         return rows.outputs_of_sums(spec, signals, _summed_values(spec, signals), target_len=target_len)
-    alpha = coefficients(spec, signals, target_len=target_len)
-    return torch.einsum("bhts,bshd->bthd", alpha, signals.v)
+    weight, shift = rows.weights(
+        spec, signals, scores(spec, signals), stabilise=_stabilises(spec), target_len=target_len
+    )
+    total = weight @ signals.v.transpose(1, 2)
+    if spec.normalization.sums_the_row:
+        total = torch.cat([total, weight.sum(-1, keepdim=True)], dim=-1)
+    return rows.outputs_of_sums(spec, signals, total.transpose(1, 2), shift=shift, target_len=target_len)
 
 
 def coefficients(
     spec: MixerSpec, signals: Signals, *, target_len: int | None = None
 ) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """alpha in the dtype of the signals; `execution.stabiliser: none` leaves exponentials as they are."""
-    stabilise = spec.execution.stabiliser != "none"
-    return rows.coefficients(spec, signals, scores(spec, signals), stabilise=stabilise, target_len=target_len)
+    return rows.coefficients(
+        spec, signals, scores(spec, signals), stabilise=_stabilises(spec), target_len=target_len
+    )
+
+
+def _stabilises(spec: MixerSpec) -> bool:
+    return spec.execution.stabiliser != "none"
+
+
+def _is_torch_attention(spec: MixerSpec) -> bool:
+    """Causal softmax attention whose positions, if any, are rotations: what torch has a kernel for."""
+    evolves = not (spec.decay.is_identity and spec.erase.is_identity and spec.shear.is_identity)
+    support, norm, scaling = spec.support, spec.normalization, spec.scaling
+    return (
+        isinstance(spec.readout, Exponential)
+        and not (spec.readout.is_capped or evolves)
+        and _stabilises(spec)
+        and spec.lift.kind == "none"
+        and norm.kind == "sum"
+        and (norm.eps, norm.factor) == (0.0, 1.0)
+        and scaling.where != "after"
+        and _is_whole(spec)
+        and support.diagonal == "none"
+    )
+
+
+def _torch_attention(
+    spec: MixerSpec, signals: Signals
+) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
+    turn = turning(spec, signals)
+    query, key = (turn(x.transpose(1, 2)) for x in (terms.scaled_query(spec, signals), terms.written_key(spec, signals)))
+    y = F.scaled_dot_product_attention(query, key, signals.v.transpose(1, 2), is_causal=True, scale=1.0)
+    return y.transpose(1, 2)
 
 
 def scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """z_ij; entries outside the support have no meaning."""
-    score = _linear_scores(spec, signals) * terms.score_base(spec, signals)[:, None, None]
+    score = _linear_scores(spec, signals)
     if spec.support.mask == "none":
         return score
-    score = score + _bias(spec, signals)
+    if not spec.shear.is_identity:
+        score = score + _bias(spec, signals)
     if spec.support.read == "before":
         own = terms.diagonal_score(spec, signals) * terms.score_base(spec, signals)
         diagonal = terms.own_last_step(spec, score.shape[2]).to(score.device)
@@ -61,7 +100,7 @@ def scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads 
 
 
 def _linear_scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
-    """q_i . h_ij before the base."""
+    """q_i . h_ij without the shear."""
     if spec.support.mask == "none":
         return _bidirectional(spec, signals)
     match spec.lift.kind:
@@ -79,8 +118,10 @@ def _linear_scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch nu
 
 def _evolved(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     if spec.erase.is_identity:
-        read = _read(spec, signals, pairing(spec, signals), signals.k.transpose(1, 2))
-        return _weighed(spec, signals, read)
+        pair = pairing(spec, signals)
+        if spec.lift.kind == "delay1":
+            return _weighed(spec, signals, _read(spec, signals, pair, signals.k.transpose(1, 2)))
+        return _read(spec, signals, pair, terms.written_key(spec, signals).transpose(1, 2))
     return _solved(spec, signals, _erase(spec, signals))
 
 
@@ -110,7 +151,7 @@ def _erase(spec: MixerSpec, signals: Signals) -> _Loop:
 
 def _heavy_ball(spec: MixerSpec, signals: Signals) -> _Loop:
     """(Q K^T o C)(I + strict[diag(eta) (P K^T o C one row down)])^-1, C = L_a diag(beta) L_mu."""
-    query, key = terms.query(spec, signals).transpose(1, 2), signals.k.transpose(1, 2)
+    query, key = terms.scaled_query(spec, signals).transpose(1, 2), signals.k.transpose(1, 2)
     second = key if signals.second is None else signals.second.expand_as(signals.k).transpose(1, 2)
     rate = terms.needed(signals.rate, "rate").transpose(1, 2)
     gain = terms.gate(spec, signals).transpose(1, 2)
@@ -133,9 +174,13 @@ def _solved(spec: MixerSpec, signals: Signals, loop: _Loop) -> Float[Tensor, "ba
 def _solves_for_values(spec: MixerSpec) -> bool:
     """y is linear in the scores of a loop that no mask, level or diagonal touches one by one."""
     loops = spec.lift.kind == "momentum" or (spec.lift.kind == "none" and not spec.erase.is_identity)
+    return loops and _is_whole(spec) and is_linear(spec.readout)
+
+
+def _is_whole(spec: MixerSpec) -> bool:
+    """Every query reads all tokens up to its own, after the step of that token."""
     support = spec.support
-    whole = support.mask == "causal" and support.read == "after" and support.window is None and support.chunk is None
-    return loops and whole and is_linear(spec.readout)
+    return support.mask == "causal" and support.read == "after" and support.window is None and support.chunk is None
 
 
 def _summed_values(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch seq_len num_heads p"]:
@@ -146,7 +191,7 @@ def _summed_values(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch se
     fed_back: Tensor = torch.linalg.solve_triangular(loop.feedback, entered, upper=False, unitriangular=True)
     total = loop.read @ fed_back if loop.plain is None else loop.plain @ value - loop.read @ fed_back
     slope = (polynomial_coefficients(spec.readout) or (0.0, 1.0))[1]
-    return (total * (slope * terms.score_base(spec, signals))[:, None, None]).transpose(1, 2)
+    return (total if slope == 1.0 else slope * total).transpose(1, 2)
 
 
 def _read(
@@ -154,9 +199,11 @@ def _read(
 ) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """q_i G ... right_j: after the last micro-step of the token, or before the token's step."""
     rank = spec.erase.rank
-    query = terms.query(spec, signals).transpose(1, 2)
+    query = terms.scaled_query(spec, signals).transpose(1, 2)
     if spec.support.read == "before":
         return _before(pair)(query, right)
+    if rank == 1:
+        return pair(query, right)
     return pair(query.repeat_interleave(rank, dim=2), right)[:, :, rank - 1 :: rank]
 
 
@@ -175,7 +222,7 @@ def _down(x: Float[Tensor, "... steps columns"]) -> Float[Tensor, "... steps col
 
 
 def _weights(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads steps"]:
-    """How strongly each source enters, before the base."""
+    """How strongly each source enters, without the base."""
     if spec.lift.kind == "momentum":
         return terms.needed(signals.rate, "rate").transpose(1, 2)
     return terms.gate(spec, signals).transpose(1, 2)
@@ -196,14 +243,15 @@ def _weighed(
 def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "... seq_len seq_len"]:
     if spec.decay.is_identity:
         return signals.q.new_ones(signals.q.shape[1], signals.q.shape[1]).tril()
-    return torch.exp(segment_sums(terms.needed(signals.log_decay, "log_decay").squeeze(-1).transpose(1, 2)))
+    log_decay = terms.needed(signals.log_decay, "log_decay").squeeze(-1).transpose(1, 2)
+    return torch.exp(segment_sums(log_decay, above=-torch.inf))
 
 
 def _convolution(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """sum_n q_in taps[n, i - j] b_j k_jn."""
     taps, seq_len = terms.needed(signals.taps, "taps"), signals.q.shape[1]
-    key = signals.k * terms.gate(spec, signals)[..., None]
-    score = torch.einsum("bthn,hnts,bshn->bhts", terms.query(spec, signals), _toeplitz(taps, seq_len), key)
+    query, key = terms.scaled_query(spec, signals), terms.written_key(spec, signals)
+    score = torch.einsum("bthn,hnts,bshn->bhts", query, _toeplitz(taps, seq_len), key)
     reached = torch.ones(seq_len, seq_len, dtype=torch.bool, device=score.device).triu(1 - taps.shape[-1])
     return torch.where(reached, score, 0.0)  # exactly 0 beyond the taps, whatever the key is
 
@@ -228,15 +276,12 @@ def _level_weights(signals: Signals) -> Float[Tensor, "batch num_heads seq_len s
 
 
 def _bias(spec: MixerSpec, signals: Signals) -> Float[Tensor, "..."]:
-    """What the shear adds to each score, 0 without one."""
-    if spec.shear.is_identity:
-        return signals.q.new_zeros(())
+    """What the shear adds to each score."""
     before = spec.support.read == "before"
     if spec.shear.source == "table":
         bias = _toeplitz(terms.needed(signals.table, "table"), signals.q.shape[1], delay=int(before))
     else:
-        sums = segment_sums(terms.needed(signals.shear, "shear").transpose(1, 2))
-        bias = torch.where(sums == -torch.inf, 0.0, sums)
+        bias = segment_sums(terms.needed(signals.shear, "shear").transpose(1, 2), above=0.0)
         bias = _down(bias) if before else bias
     if spec.shear.scaled:
         bias = bias * terms.score_base(spec, signals)[:, None, None]
@@ -245,7 +290,7 @@ def _bias(spec: MixerSpec, signals: Signals) -> Float[Tensor, "..."]:
 
 def _bidirectional(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """Rotations have an inverse, so both sides turn by their own phase."""
-    query, key = terms.query(spec, signals), signals.k * terms.gate(spec, signals)[..., None]
+    query, key = terms.scaled_query(spec, signals), terms.written_key(spec, signals)
     angle = terms.angle(spec, signals)
     if angle is not None:
         phase = phases(angle)

@@ -64,7 +64,7 @@ task = Task(
     reference="arXiv 2403.17844 (MAD)",
     parameters=Parameters(),
     train_size=12_800,
-    tiny=Parameters(vocab_size=24, noise_vocab_size=8, noise_fraction=0.4, seq_len=48, train_on="answers"),
+    tiny=Parameters(vocab_size=28, noise_vocab_size=8, noise_fraction=0.4, seq_len=48, train_on="answers"),
     draw=draw,
     chance=chance,
     oracle=oracle,

@@ -16,14 +16,13 @@ def _stack(config: Config) -> Stack:
     hidden, num_heads = config.integer("hidden_size", "n_embed"), config.integer("n_head", "num_attention_heads")
     width = head_dim(config, hidden, num_heads)
     config.note("position", "in code: ALiBi with slopes 2^(-8h/H), added after the scale")
-    config.note("seq_len", f"no key: the training length {DEFAULT_SEQ_LEN}")
     mixer = from_catalogue(
         "softmax_alibi",
         heads=sizes(num_heads, num_heads, width),
         shear={"slopes": None if _is_power_of_two(num_heads) else _slopes(num_heads)},
     )
     channel = mlp(hidden, config.integer("n_inner", default=4 * hidden))
-    layers = [layer_block(mixer, channel)] * config.integer("n_layer", "num_hidden_layers")
+    layers = [layer_block(mixer, channel)] * config.depth("n_layer", "num_hidden_layers")
     return Stack(layers, model(config, hidden), config.integer("seq_length", default=DEFAULT_SEQ_LEN))
 
 

@@ -19,16 +19,15 @@ def _stack(config: Config) -> Stack:
     mixer = Parallel(parallel=(_mamba2(config, hidden), attention), merge="sum")
     block = rms_block(mixer, swiglu(config, hidden))
     return Stack(
-        [block] * config.integer("num_hidden_layers"), model(config, hidden), config.integer("max_position_embeddings")
+        [block] * config.depth("num_hidden_layers"), model(config, hidden), config.integer("max_position_embeddings")
     )
 
 
 def _mamba2(config: Config, hidden: int) -> MixerSpec:
     inner = config.integer("mamba_d_ssm", default=config.integer("mamba_expand", default=2) * hidden)
     num_heads = config.integer("mamba_n_heads")
-    width = config.data.get("mamba_d_head")
-    width = inner // num_heads if width in (None, "auto") else config.integer("mamba_d_head")
-    config.optional("mamba_d_head")
+    automatic = config.optional("mamba_d_head") in (None, "auto")
+    width = inner // num_heads if automatic else config.integer("mamba_d_head")
     limited_step(config)
     normed = config.flag("mamba_rms_norm", default=False)
     before = config.flag("mamba_norm_before_gate", default=True)

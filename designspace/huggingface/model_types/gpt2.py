@@ -23,7 +23,7 @@ def _stack(config: Config) -> Stack:
             ),
             channel,
         )
-        for layer in range(config.integer("n_layer"))
+        for layer in range(config.depth("n_layer"))
     ]
     return Stack(layers, model(config, hidden, positions="learned"), config.integer("n_positions", "n_ctx"))
 

@@ -3,6 +3,9 @@
 Source: transformers 5.24, modeling_gpt_neo (scores are not divided; products in float32).
 """
 
+from typing import Any
+
+from designspace.candidate import MAX_LAYERS
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import WINDOWED, from_catalogue, head_dim, layer_block, mlp, model, sizes
@@ -29,16 +32,24 @@ def _stack(config: Config) -> Stack:
 
 
 def _kinds(config: Config) -> list[str]:
-    num_layers = config.integer("num_layers")
-    listed = config.optional("attention_layers")
-    types = config.optional("attention_types")
-    kinds = list(listed) if listed is not None else [kind for names, count in types or [] for kind in names * count]
+    num_layers = config.depth("num_layers")
+    listed, runs = config.items("attention_layers"), config.items("attention_types")
+    kinds = [kind for run in runs or [] for kind in _repeated(config, run)] if listed is None else listed
     if len(kinds) != num_layers or any(kind not in ("global", "local") for kind in kinds):
         raise config.error(
             "attention_types",
             f"`attention_types` must name global or local for each of {num_layers} layers, got {kinds}.",
         )
     return kinds
+
+
+def _repeated(config: Config, run: Any) -> list[Any]:
+    """The layers that one pair [kinds, count] of attention_types stands for."""
+    match run:
+        case [list() as kinds, int() as count] if count <= MAX_LAYERS:
+            return kinds * count
+        case _:
+            raise config.error("attention_types", f"`attention_types` must hold pairs [kinds, count], got {run!r}.")
 
 
 importer = Importer(

@@ -30,7 +30,7 @@ def _stack(config: Config) -> Stack:
     config.note("experts", "each expert has the width of intermediate_size; the channel mixer stands for one")
     layers: list[Block] = [
         rms_block(attention if layer % period == offset else mamba, channel)
-        for layer in range(config.integer("num_hidden_layers"))
+        for layer in range(config.depth("num_hidden_layers"))
     ]
     return Stack(layers, model(config, hidden), config.integer("max_position_embeddings", default=262_144))
 

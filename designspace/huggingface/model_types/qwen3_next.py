@@ -6,7 +6,7 @@ and the q/k norm are in code.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import attention_sizes, from_catalogue, model, rms_block, rotary, swiglu
+from designspace.huggingface.parts import attention_sizes, from_catalogue, layer_types, model, rms_block, rotary, swiglu
 from designspace.huggingface.selective import grouped_heads
 
 DEFAULT_INTERVAL = 4
@@ -36,13 +36,11 @@ def _stack(config: Config) -> Stack:
 
 
 def _is_full(config: Config) -> list[bool]:
-    num_layers = config.integer("num_hidden_layers")
-    types = config.optional("layer_types")
+    num_layers = config.depth("num_hidden_layers")
+    types = layer_types(config, num_layers)
     if types is None:
         interval = config.integer("full_attention_interval", default=DEFAULT_INTERVAL)
         return [(layer + 1) % interval == 0 for layer in range(num_layers)]
-    if len(types) != num_layers:
-        raise config.error("layer_types", f"`layer_types` names {len(types)} layers, the model has {num_layers}.")
     return [kind == "full_attention" for kind in types]
 
 

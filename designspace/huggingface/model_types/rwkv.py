@@ -10,7 +10,7 @@ def _stack(config: Config) -> Stack:
     channels = config.integer("attention_hidden_size", default=hidden)
     mixer = from_catalogue("rwkv4", heads={"num_heads": channels, "kv_groups": None})
     channel = mlp(hidden, config.integer("intermediate_size", default=4 * hidden))
-    layers = [layer_block(mixer, channel)] * config.integer("num_hidden_layers")
+    layers = [layer_block(mixer, channel)] * config.depth("num_hidden_layers")
     return Stack(layers, model(config, hidden), config.integer("context_length", default=1024))
 
 
