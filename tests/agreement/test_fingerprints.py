@@ -15,16 +15,17 @@ from pydantic import ValidationError
 from torch import Tensor
 
 from designspace.canonical import REWRITINGS, canonical, function, mixer_fingerprint
+from designspace.decay import Decay
 from designspace.mixer import MixerSpec
 from designspace.normalization import Normalization
-from designspace.readout import Identity
+from designspace.readout import Exponential, Identity
 from designspace.rewritings import amplitude, degenerate, equivalences, parts
 from designspace.rewritings.equivalences import UP_TO_ROW_FACTOR, amplitude_is_void
 from designspace.shear import Shear
 from tests.strategies import random_mixer
 from workers import terms
 from workers.behaviour import behavioural_hash
-from workers.coefficients import coefficients
+from workers.coefficients import coefficients, transition
 from workers.realise import random_signals
 from workers.signals import Signals
 
@@ -33,6 +34,7 @@ Fixed = dict[str, dict[str, Any]]
 
 DRAWS = 200
 PAIRS = 2_000
+FACTS = 50
 SHORT, SEQ_LEN = 5, 9
 KEPT = 1.0e-9  # relative to the largest coefficient of a row, times the condition of the row
 SMALL = 1.0e-4  # a score that a softcap of 1 changes by 1e-13
@@ -49,6 +51,15 @@ SOFTMAX: Fixed = {
     "lift": {"kind": "none", "width": None},
     "scaling": {"gate": "none", "cap": None, "initial": None, "where": "score"},
     "support": {"read": "after", "diagonal": "none"},
+}
+PLAIN: Fixed = {  # a causal mixer of one product q . A...A k and nothing beside
+    "erase": {"direction": "none", "rank": 1, "per_channel": False, "compose": "product"},
+    "shear": {"source": "none", "slopes": None, "width": None},
+    "lift": {"kind": "none", "width": None},
+    "scaling": {"gate": "none", "cap": None, "initial": None, "where": "score"},
+    "normalization": {"kind": "none"},
+    "features": {"map": "identity", "width": None},
+    "support": {"mask": "causal", "read": "after", "diagonal": "none", "window": None, "chunk": None},
 }
 FORCED: dict[Rewriting, Callable[[Random], Fixed]] = {  # into domains that a random mixer rarely meets
     parts.step_default: lambda rng: {
@@ -316,9 +327,7 @@ BLIND = (
     Blind(ANY, "nothing is written or read: keys, gates or decay 0, so every q.h is 0", _nothing_read),
     Blind(("scaling.query_schedule",), "it acts from position 8192 on", lambda _: True),
     Blind(("support.window", "support.chunk"), "it reaches beyond the sequence", _same_keys_seen),
-    Blind(
-        ("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu, decay 0", _hidden_is_zero
-    ),
+    Blind(("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu", _hidden_is_zero),
     Blind(EVOLUTION, "the diagonal is all there is: decay 0, relu of negative scores", _only_diagonal),
     Blind(EVOLUTION, "no product of A is read: window 1, or 2 before the step", _next_key_at_most),
     Blind(ANY, "one key per row: its size is void and its coefficient a sign", _one_key_per_row),
@@ -389,8 +398,9 @@ def _measured(field: str, first: MixerSpec, second: MixerSpec) -> Pair | None:
     """None where the coefficients differ."""
     signals = _signals(first, seq_len=SEQ_LEN, batch=2), _signals(second, seq_len=SEQ_LEN, batch=2)
     alpha = _alpha(first, signals[0]), _alpha(second, signals[1])
-    compared = tuple(map(_without_row_factor, alpha)) if _has_head_norm(first) and _has_head_norm(second) else alpha
-    if not _agree(*compared, CHANGED):
+    void = _has_head_norm(first) and _has_head_norm(second)
+    one, other = map(_without_row_factor, alpha) if void else alpha
+    if not _agree(one, other, CHANGED):
         return None
     scores = _scores(first, signals[0]), _scores(second, signals[1])
     return Pair(field, first, second, signals, alpha, scores)
@@ -425,9 +435,88 @@ def test_a_changed_field_changes_the_coefficients() -> None:
             unexplained.append((pair.field, pair.first, pair.second))
         else:
             reasons[reason] = reasons.get(reason, 0) + 1
-    print(sum(reasons.values()), "of", PAIRS, "pairs look equal:", reasons)  # noqa: T201
+    print(sum(reasons.values()), "of", PAIRS, "pairs look equal:", reasons)
     assert not unexplained, unexplained[:3]
     assert sum(reasons.values()) < 0.15 * PAIRS
+
+
+def test_a_constant_scalar_decay_is_a_shear_outside_a_linear_readout_only() -> None:
+    """Equivalence 2: a^(i-j) z = exp(s (i-j)) z with s = log a; exp(a^(i-j) z) is not exp(z + s (i-j))."""
+    fixed: Fixed = {"decay": {"granularity": "none"}, "rotation": {"source": "none"}} | PLAIN
+    decay = Decay(granularity="scalar", source="constant", map="fixed", range=(0.7, 0.7))
+    lag = torch.arange(SHORT)[:, None] - torch.arange(SHORT)
+    outside = torch.where(lag >= 0, 0.7 ** lag.clamp(min=0).double(), 0.0)
+    rng = Random(2)
+    for _ in range(FACTS):
+        plain = random_mixer(rng, fixed=fixed | {"readout": IDENTITY})
+        decayed = plain.model_copy(update={"decay": decay})
+        assert _agree(_alpha(decayed), _alpha(plain) * outside, KEPT)
+        exponential = {"readout": Exponential(kind="exponential")}
+        difference = (
+            _alpha(decayed.model_copy(update=exponential)) - _alpha(plain.model_copy(update=exponential)) * outside
+        )
+        assert difference.abs().max() > KEPT
+
+
+@pytest.mark.parametrize("gain", [0.0, 0.3, 0.99, 1.0, 2.0])
+def test_an_erase_with_unit_keys_projects_or_reflects(gain: float) -> None:
+    """Equivalence 7: the eigenvalue along the key is 1 - beta: 0 at 1, -1 at 2, in (0, 1) below 1."""
+    fixed: Fixed = {
+        "readout": IDENTITY,
+        "erase": {"direction": "free", "rank": 1, "gain": (gain, gain), "per_channel": False, "compose": "product"},
+        "decay": {"granularity": "none"},
+        "rotation": {"source": "none"},
+        "lift": {"kind": "none", "width": None},
+        "support": {"mask": "causal"},
+    }
+    rng = Random(7)
+    for _ in range(FACTS // 5):
+        mixer = random_mixer(rng, fixed=fixed)
+        signals = _signals(mixer)
+        assert signals.direction is not None
+        direction = torch.nn.functional.normalize(signals.direction, dim=-1)
+        matrix = transition(mixer, replace(signals, direction=direction), 2) if gain else torch.eye(mixer.key_dim)
+        values = torch.linalg.eigvalsh(matrix.double())
+        assert torch.allclose(values[..., 0], torch.tensor(1.0 - gain).double(), atol=KEPT)
+        assert torch.allclose(values[..., 1:], torch.ones(()).double(), atol=KEPT)
+        if gain in (1.0, 2.0):
+            power = matrix if gain == 1.0 else torch.eye(mixer.key_dim).double().expand_as(matrix)
+            assert torch.allclose(matrix @ matrix, power, atol=KEPT)
+
+
+def test_a_time_invariant_decay_with_static_keys_is_a_convolution() -> None:
+    """Equivalence 8: the coefficients depend on i - j only, and not on the tokens."""
+    fixed: Fixed = PLAIN | {
+        "readout": IDENTITY,
+        "features": {"map": "static", "width": None},
+        "decay": {"source": "learned", "map": "sigmoid", "range": (0.1, 1.0), "initial": (0.3, 0.9)},
+        "rotation": {"source": "constant", "fraction": 1.0},
+        "heads": {"state_dim": 4},
+    }
+    rng = Random(8)
+    for _ in range(FACTS):
+        alpha = _alpha(random_mixer(rng, fixed=fixed), None)
+        for lag in range(SHORT):
+            band = alpha.diagonal(-lag, dim1=-2, dim2=-1)
+            assert torch.allclose(band, band[..., :1].expand_as(band), rtol=KEPT, atol=KEPT * float(alpha.abs().max()))
+
+
+def test_an_exponential_of_an_additive_score_factorises() -> None:
+    """Equivalence 9: with a constant query exp(z_ij) = exp(f_i) exp(g_j): every 2 x 2 minor below the diagonal is 0."""
+    fixed: Fixed = PLAIN | {
+        "readout": {"kind": "exponential", "softcap": None},
+        "features": {"map": "ones", "width": None},
+        "shear": {"source": "input", "slopes": None, "width": None},
+        "scaling": {"gate": "sigmoid", "cap": None, "where": "score"},
+    }
+    rng = Random(9)
+    for _ in range(FACTS):
+        mixer = random_mixer(rng, fixed=fixed)
+        assert mixer.score_is_additive
+        assert mixer.is_finite_memory
+        block = _alpha(mixer)[..., 2:, :2]  # rows 2.. see keys 0 and 1
+        minors = block[..., :-1, 0] * block[..., 1:, 1] - block[..., 1:, 0] * block[..., :-1, 1]
+        assert (minors.abs() <= KEPT * block.abs().amax((-1, -2))[..., None] ** 2).all()
 
 
 @pytest.mark.parametrize("field", ["value_activation", "value_gate", "output_norm", "norm_eps", "gate", "order"])
