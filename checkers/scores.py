@@ -155,11 +155,7 @@ def _softmax_entry(variance: float, width: int) -> Powers:
 
 def gate_moments(mixer: MixerSpec) -> Moments | None:
     """Moments of the scaling gate at initialisation; None where it is computed from a decay nobody declared."""
-    return _gate(mixer, mixer.scaling.initial)
-
-
-def _gate(mixer: MixerSpec, initial: Range | None) -> Moments | None:
-    gate = mixer.scaling.gate
+    gate, initial = mixer.scaling.gate, mixer.scaling.initial
     match gate:
         case "none" | "index":
             return ONE

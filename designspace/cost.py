@@ -61,11 +61,6 @@ class MixerCost(Spec):
     cache_bytes_per_token: int
     break_even_length: int | None
 
-    @property
-    def memory_bytes(self) -> int:
-        """Decode memory at `target.seq_len`."""
-        return self.state_bytes + self.cache_bytes
-
 
 class LayerCost(Spec):
     """A mixer of the spec file and the number of layers that repeat it."""

@@ -6,6 +6,9 @@ from pydantic import model_validator
 
 from designspace.spec import Positive, Range, Spec, check_range, invalid
 
+QUERY_SCHEDULE_FLOOR = 8192  # positions per step of the log schedule (Llama 4)
+QUERY_SCHEDULE_SLOPE = 0.1
+
 Gate = Literal[
     "none",
     "sigmoid",
@@ -60,7 +63,3 @@ class Scaling(Spec):
     def reads_input(self) -> bool:
         """b_j depends on the token."""
         return self.gate not in ("none", "index")
-
-
-QUERY_SCHEDULE_FLOOR = 8192
-QUERY_SCHEDULE_SLOPE = 0.1

@@ -30,12 +30,11 @@ class RawShape:
 
 @dataclass(frozen=True)
 class StreamCounts:
-    """Distinct streams of the queries, of the keys, of what moves or writes the state, and of the score rows."""
+    """Distinct streams of the queries, of the keys, and of what moves or writes the state."""
 
     query: int
     key: int
     value: int
-    head: int
 
 
 def stream_counts(spec: MixerSpec) -> StreamCounts:
@@ -43,7 +42,7 @@ def stream_counts(spec: MixerSpec) -> StreamCounts:
     heads, groups = spec.heads.num_heads, spec.heads.groups
     shares_queries = spec.heads.shared == "qk"
     return StreamCounts(
-        query=groups if shares_queries else heads, key=groups, value=heads if shares_queries else groups, head=heads
+        query=groups if shares_queries else heads, key=groups, value=heads if shares_queries else groups
     )
 
 

@@ -17,7 +17,6 @@ EXIT_BAD_INPUT = 2  # also a bad configuration and an internal error
 
 app = typer.Typer(
     name="sextant",
-    help="Lint, search and rank causal sequence mixers by theory and by measurement.",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,

@@ -6,10 +6,12 @@ half would overflow (the minimal SSD code, arXiv 2405.21060, listing 1).
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
+from torch.autograd.function import FunctionCtx
 from torch.nn import functional as F
 
 from designspace.mixer import MixerSpec
@@ -32,7 +34,7 @@ def pairing(spec: MixerSpec, signals: Signals) -> Pairing:
     log_decay = first_micro_step(terms.needed(signals.log_decay, "log_decay"), spec.erase.rank).transpose(1, 2)
     if log_decay.shape[-1] > 1:
         return lambda left, right: _diagonal_lower(turn(left), turn(right), log_decay)
-    decay = torch.exp(segment_sums(log_decay.squeeze(-1), above=-torch.inf))
+    decay = scalar_products(log_decay.squeeze(-1))
     return lambda left, right: turn(left) @ turn(right).mT * decay
 
 
@@ -44,13 +46,15 @@ def rotate(
 ) -> Float[Tensor, "... n"]:
     """R(angle) x: each pair turns by [[cos, -sin], [sin, cos]]; channels beyond the pairs stay."""
     pairs = spec.rotation.pairs(x.shape[-1])
-    still = x[..., 2 * pairs :]
+    turned, still = x.split([2 * pairs, x.shape[-1] - 2 * pairs], dim=-1)
     if spec.rotation.pairing == "half":
-        first, second = x[..., :pairs], x[..., pairs : 2 * pairs]
-        return torch.cat([first * cosine - second * sine, first * sine + second * cosine, still], dim=-1)
-    first, second = x[..., 0 : 2 * pairs : 2], x[..., 1 : 2 * pairs : 2]
-    turned = torch.stack([first * cosine - second * sine, first * sine + second * cosine], dim=-1).flatten(-2)
-    return torch.cat([turned, still], dim=-1)
+        swapped, joined = turned.roll(pairs, dims=-1), torch.cat([-sine, sine], dim=-1)
+        cosine = torch.cat([cosine, cosine], dim=-1)
+    else:
+        swapped, joined = turned.unflatten(-1, (pairs, 2)).flip(-1).flatten(-2), torch.stack([-sine, sine], dim=-1).flatten(-2)
+        cosine = cosine.repeat_interleave(2, dim=-1)
+    turned = torch.addcmul(turned * cosine, swapped, joined)
+    return torch.cat([turned, still], dim=-1) if still.shape[-1] else turned
 
 
 def phases(angle: Float[Tensor, "batch seq_len num_heads pairs"]) -> Float[Tensor, "batch seq_len num_heads pairs"]:
@@ -67,14 +71,45 @@ def first_micro_step(
     return F.pad(signal.unsqueeze(2), (0, 0, 0, 0, 0, rank - 1)).flatten(1, 2)
 
 
-def segment_sums(x: Float[Tensor, "... steps"], *, above: float) -> Float[Tensor, "... steps steps"]:
-    """s_ij = x_(j+1) + ... + x_i for j <= i, `above` elsewhere; terms below LOG_ZERO count as LOG_ZERO.
-
-    Differences of sums in float64: exact to 1e-16 times the total, where float32 loses the digits that matter.
-    """
-    total = x.double().clamp(min=LOG_ZERO).cumsum(-1)
+def segment_sums(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
+    """s_ij = x_(j+1) + ... + x_i for j <= i, 0 above; terms below LOG_ZERO count as LOG_ZERO."""
+    total = _running_total(x)
     lower = torch.ones(x.shape[-1], x.shape[-1], dtype=torch.bool, device=x.device).tril()
-    return torch.where(lower, (total[..., :, None] - total[..., None, :]).to(x.dtype), above)
+    return torch.where(lower, (total[..., :, None] - total[..., None, :]).to(x.dtype), 0.0)
+
+
+def scalar_products(log_decay: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
+    """a_(j+1) ... a_i for j <= i, 0 above; products below 3 times the smallest normal number count as 0."""
+    products: Tensor = _ScalarProducts.apply(log_decay)
+    return products
+
+
+class _ScalarProducts(torch.autograd.Function):
+    """exp of the segment sums in one buffer, and the gradient by sums of rows and columns: a third of the time of
+    autograd. Smaller products are 0 because exp is 15 times slower where its result is not a normal number.
+    """
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, log_decay: Tensor) -> Tensor:
+        total = _running_total(log_decay)
+        sums = (total[..., :, None] - total[..., None, :]).to(log_decay.dtype)
+        smallest = math.log(torch.finfo(sums.dtype).tiny) + 1.0
+        seen = (sums > smallest).tril_()
+        products = sums.tril_().clamp_(min=smallest).exp_().mul_(seen)
+        ctx.save_for_backward(products)
+        return products
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> Tensor:
+        (products,), (grad,) = ctx.saved_tensors, grads
+        of_sums = grad * products
+        of_total = of_sums.sum(-1, dtype=torch.float64) - of_sums.sum(-2, dtype=torch.float64)
+        return of_total.flip(-1).cumsum(-1).flip(-1).to(grad.dtype)
+
+
+def _running_total(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps"]:
+    """Sums in float64, whose differences keep the digits that float32 would lose; LOG_ZERO in place of -inf."""
+    return x.double().clamp(min=LOG_ZERO).cumsum(-1)
 
 
 def segment_products(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
@@ -122,4 +157,5 @@ def _diagonal_lower(
 
 def _pairs(x: Float[Tensor, "... blocks rows n"]) -> tuple[Tensor, Tensor]:
     """The first and the second of every two blocks."""
-    return x[..., 0::2, :, :], x[..., 1::2, :, :]
+    first, second = x.unflatten(-3, (-1, 2)).unbind(-3)
+    return first, second

@@ -119,7 +119,11 @@ rule = Rule(
     ),
     fields_read=(
         "readout",
-        "evolution",
+        "decay",
+        "rotation",
+        "erase",
+        "shear",
+        "lift",
         "features.map",
         "support",
         "heads",

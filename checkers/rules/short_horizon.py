@@ -40,8 +40,9 @@ def _judge_half_life(site: Site, steps: float, initial: tuple[float, float]) -> 
     if steps >= wanted:
         return Outcome("pass", site.at("decay"), f"longest initial half-life {steps:.3g} steps, L / 8 = {wanted:g}")
     vanishing = steps < VANISHING
-    gate_can = decay.source == "input" and half_life(decay.hull[1]) >= wanted
-    allows = "; the declared range allows longer ones" if half_life(decay.hull[1]) >= wanted else ""
+    range_can = half_life(decay.hull[1]) >= wanted
+    gate_can = decay.source == "input" and range_can
+    allows = "; the declared range allows longer ones" if range_can else ""
     kind = Kind.HORIZON_VANISHING if vanishing else Kind.HORIZON_LEARNABLE if gate_can else Kind.HORIZON_SHORT
     return Outcome(
         "fail",

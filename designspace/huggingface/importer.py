@@ -1,4 +1,4 @@
-"""From a config.json to a candidate. Facts per model_type: `../shared/design/huggingface.md` and transformers 5.24."""
+"""From a config.json to a candidate. Source of the facts per model_type: the model code of transformers 5.24."""
 
 import difflib
 from collections.abc import Callable, Mapping

@@ -45,7 +45,7 @@ def diff(
         return
     if rows:
         screen.console().print(screen.table(["field", first, second], [[path, a, b] for path, a, b in rows]))
-    verdict = "the same function" if same else "different functions"
+    verdict = "the same function" if same else "not the same function by the known equivalences"
     typer.echo(f"{fingerprint(one)} and {fingerprint(other)}: {verdict}.")
 
 

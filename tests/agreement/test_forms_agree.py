@@ -20,7 +20,7 @@ from workers.initial import normal, random_parameters, raw_std
 from workers.realise import random_signals, raw_shapes, realise
 from workers.signals import Signals
 
-FORMS = (quadratic.form, recurrent.form)
+FORMS = tuple(discover("workers.forms", "form", Form).values())
 LENGTHS = (1, 2, 17, 64)
 FLOAT64, FLOAT32 = 1e-9, 1e-4  # times max(1, condition), and times |v|
 BATCH = 2

@@ -1,4 +1,4 @@
-"""Cases from practice (../shared/cases): what the checker must say about a tuple, and must not say.
+"""Cases from practice (the design page `cases`): what the checker must say about a tuple, and must not say.
 
 Records B01 to B58 and B85 to B86 are defects, B59 to B82 false-alarm traps. Levels follow the severity table.
 """

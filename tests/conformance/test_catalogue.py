@@ -10,6 +10,7 @@ from designspace import catalogue
 from designspace.candidate import Candidate
 from designspace.canonical import fingerprint, mixer_fingerprint
 from designspace.errors import SpecError
+from designspace.normalization import Normalization
 from designspace.specfile import dump, load, loads
 
 NAMES = catalogue.names()
@@ -66,6 +67,13 @@ def test_fingerprints_are_distinct() -> None:
 
 def test_mixers_are_distinct_points() -> None:
     assert len({mixer_fingerprint(catalogue.get(name).mixer) for name in NAMES}) == len(NAMES)
+
+
+def test_an_eta_before_a_norm_per_head_is_no_point_of_its_own() -> None:
+    """Why the catalogue has no `mlstm_sig_nonorm` (docs/corrections.md): equivalence 4."""
+    mixer = catalogue.get("mlstm_sig").mixer
+    without = mixer.model_copy(update={"normalization": Normalization()})
+    assert mixer_fingerprint(without) == mixer_fingerprint(mixer)
 
 
 def test_catalogue_has_the_names_of_its_files() -> None:

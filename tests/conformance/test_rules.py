@@ -11,6 +11,7 @@ from checkers.rule import PACKAGE, Context, Example, resolved
 from designspace import catalogue
 from designspace.candidate import Candidate
 from designspace.events import split_path
+from designspace.mixer import MixerSpec
 from designspace.units import discover
 
 RULES = {rule.code: rule for rule in all_rules()}
@@ -42,6 +43,8 @@ def test_each_principle_has_its_rules(principle: int, count: int):
 def test_documentation_is_complete(rule):
     for text in (rule.what, rule.why, rule.fix, *rule.exceptions, *rule.references, *rule.fields_read):
         assert text.strip()
+    fields = {*MixerSpec.model_fields, *Candidate.model_fields}
+    assert {path.partition(".")[0] for path in rule.fields_read} <= fields
     assert rule.exceptions
     assert rule.references
     assert rule.passes

@@ -293,6 +293,8 @@ def test_short_convolution_keeps_width_minus_one_inputs() -> None:
 def test_totals_are_sums_over_layers() -> None:
     candidate = random_candidate(5)
     found = cost(candidate)
-    assert found.memory_bytes == sum(layer.repeat * layer.mixer.memory_bytes for layer in found.layers)
+    assert found.memory_bytes == sum(
+        layer.repeat * (layer.mixer.state_bytes + layer.mixer.cache_bytes) for layer in found.layers
+    )
     assert math.isfinite(found.training_macs)
     assert found.training_macs <= found.quadratic_macs

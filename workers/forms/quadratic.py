@@ -21,7 +21,7 @@ from designspace.readout import Exponential, is_linear, polynomial_coefficients
 from workers import rows, terms
 from workers.form import Form
 from workers.signals import Signals
-from workers.transition import Pairing, pairing, phases, rotate, segment_products, segment_sums, turning
+from workers.transition import Pairing, pairing, phases, rotate, scalar_products, segment_products, segment_sums, turning
 
 
 def invalid_reason(spec: MixerSpec) -> str | None:  # noqa: ARG001 - the signature of a form
@@ -67,7 +67,7 @@ def _is_torch_attention(spec: MixerSpec) -> bool:
         isinstance(spec.readout, Exponential)
         and not (spec.readout.is_capped or evolves)
         and _stabilises(spec)
-        and spec.lift.kind == "none"
+        and (spec.lift.kind, spec.erase.rank) == ("none", 1)
         and norm.kind == "sum"
         and (norm.eps, norm.factor) == (0.0, 1.0)
         and scaling.where != "after"
@@ -244,7 +244,7 @@ def _scalar_decay(spec: MixerSpec, signals: Signals) -> Float[Tensor, "... seq_l
     if spec.decay.is_identity:
         return signals.q.new_ones(signals.q.shape[1], signals.q.shape[1]).tril()
     log_decay = terms.needed(signals.log_decay, "log_decay").squeeze(-1).transpose(1, 2)
-    return torch.exp(segment_sums(log_decay, above=-torch.inf))
+    return scalar_products(log_decay)
 
 
 def _convolution(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
@@ -281,7 +281,7 @@ def _bias(spec: MixerSpec, signals: Signals) -> Float[Tensor, "..."]:
     if spec.shear.source == "table":
         bias = _toeplitz(terms.needed(signals.table, "table"), signals.q.shape[1], delay=int(before))
     else:
-        bias = segment_sums(terms.needed(signals.shear, "shear").transpose(1, 2), above=0.0)
+        bias = segment_sums(terms.needed(signals.shear, "shear").transpose(1, 2))
         bias = _down(bias) if before else bias
     if spec.shear.scaled:
         bias = bias * terms.score_base(spec, signals)[:, None, None]
