@@ -1,6 +1,6 @@
 """The signals of one mixer: everything that a spec leaves to tokens and parameters, already in its final form.
 
-A spec and its signals determine the coefficients: nothing else is needed. Source: `../shared` golden files and
+A spec and its signals determine the coefficients: nothing else is needed. Source: the golden files and
 arXiv 2510.09389, definition of alpha_ij.
 """
 

@@ -46,14 +46,12 @@ def rotate(
 ) -> Float[Tensor, "... n"]:
     """R(angle) x: each pair turns by [[cos, -sin], [sin, cos]]; channels beyond the pairs stay."""
     pairs = spec.rotation.pairs(x.shape[-1])
+    sizes, of_pair = ((2, pairs), -2) if spec.rotation.pairing == "half" else ((pairs, 2), -1)
     turned, still = x.split([2 * pairs, x.shape[-1] - 2 * pairs], dim=-1)
-    if spec.rotation.pairing == "half":
-        swapped, joined = turned.roll(pairs, dims=-1), torch.cat([-sine, sine], dim=-1)
-        cosine = torch.cat([cosine, cosine], dim=-1)
-    else:
-        swapped, joined = turned.unflatten(-1, (pairs, 2)).flip(-1).flatten(-2), torch.stack([-sine, sine], dim=-1).flatten(-2)
-        cosine = cosine.repeat_interleave(2, dim=-1)
-    turned = torch.addcmul(turned * cosine, swapped, joined)
+    swapped = turned.unflatten(-1, sizes).roll(1, dims=of_pair).flatten(-2)
+    along = torch.stack([cosine, cosine], dim=of_pair).flatten(-2)
+    across = torch.stack([-sine, sine], dim=of_pair).flatten(-2)
+    turned = torch.addcmul(turned * along, swapped, across)
     return torch.cat([turned, still], dim=-1) if still.shape[-1] else turned
 
 
