@@ -214,7 +214,7 @@ class MixerSpec(Spec):
         return sum(math.comb(width + d - 1, d) for d in readouts.monomials(self.readout))
 
     @property
-    def needs_position(self) -> bool:
+    def is_position_blind(self) -> bool:
         """The mixer itself carries no position: A = I and nothing else tells positions apart (P3)."""
         local = self.support.window is not None or self.support.chunk is not None or self.io.short_conv.width > 1
         ordered = self.scaling.gate == "index" or self.scaling.query_schedule != "none"

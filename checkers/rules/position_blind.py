@@ -12,7 +12,7 @@ EMBEDDING = "embedding"
 
 def judge(context: Context) -> Iterable[Outcome]:
     """P3 on the whole model: a blind mixer is an error only where no other part of the stack carries position."""
-    blind = [site for site in context.sites if site.mixer.needs_position]
+    blind = [site for site in context.sites if site.mixer.is_position_blind]
     if context.target.task == "set":
         return [
             Outcome("inapplicable", site.path, "`task: set` declares that order carries no meaning")
@@ -20,7 +20,7 @@ def judge(context: Context) -> Iterable[Outcome]:
         ]
     elsewhere = _carried_elsewhere(context) if blind else None
     return [
-        _judge_blind(site, elsewhere) if site.mixer.needs_position else _judge_positional(site)
+        _judge_blind(site, elsewhere) if site.mixer.is_position_blind else _judge_positional(site)
         for site in context.sites
     ]
 
@@ -83,7 +83,7 @@ def _carried_elsewhere(context: Context) -> str | None:
     if stack.nodes[EMBEDDING]["positions"] != "none":
         return f"from {stack.nodes[EMBEDDING]['positions']} embeddings"
     mixers = {node: data["mixer"] for node, data in stack.nodes(data=True) if data["kind"] == "mixer"}
-    positional = [node for node, mixer in mixers.items() if not mixer.needs_position]
+    positional = [node for node, mixer in mixers.items() if not mixer.is_position_blind]
     if positional:
         first = min(positional, key=lambda node: (stack.nodes[node]["layer"], node))
         return f"from another mixer, in layer {stack.nodes[first]['layer'] + 1}"

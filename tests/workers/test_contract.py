@@ -56,22 +56,13 @@ def quick(job):
     return Result(job_id=job.id, attempt=job.attempt, status="done", metrics={"accuracy": 0.5, "chance": 0.1})
 
 
-def test_a_worker_does_every_job_of_a_study(store, client, tmp_path):
+def test_a_worker_does_every_job_of_a_study_and_ends_with_it(store, client, tmp_path, monkeypatch):
+    """The worker waits while the queue is empty, since a study may propose more; here the wait ends the study."""
     propose(store)
-    with pytest.raises(StopIteration):
-        run_worker(client, evaluation=stopping_after(4), spool_folder=tmp_path / "spool")
-    assert ledger.counts(store, ledger.study(store, "s").id).jobs_done == 4
-
-
-def stopping_after(jobs: int):
-    """An evaluation for a study that stays open: stops the worker when it asks for one job more."""
-    left = iter(range(jobs))
-
-    def evaluation(job):
-        next(left)
-        return quick(job)
-
-    return evaluation
+    monkeypatch.setattr("workers.worker.time.sleep", lambda _: ledger.end_study(store, "s", "enough"))
+    assert run_worker(client, evaluation=quick, spool_folder=tmp_path / "spool") == 4
+    counts = ledger.counts(store, ledger.study(store, "s").id)
+    assert (counts.jobs["done"], counts.results) == (4, 4)
 
 
 def test_heartbeat_is_understood_with_its_points(store, client, points):
