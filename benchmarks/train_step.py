@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tokens = torch.arange(BATCH * SEQ_LEN).reshape(BATCH, SEQ_LEN) % VOCAB_SIZE
     for model in models.values():
         milliseconds(model, tokens)
-    times = {name: [] for name in names}
+    times: dict[str, list[float]] = {name: [] for name in names}
     for _ in range(options.repeats):
         for name, model in models.items():
             times[name].append(milliseconds(model, tokens))

@@ -52,21 +52,29 @@ def weights(
     target_len: int | None = None,
 ) -> tuple[Float[Tensor, "batch num_heads seq_len steps"], Float[Tensor, "..."]]:
     """(phi(z_ij) exp(-shift_i), shift_i): 0 outside the support, where no value of z reaches result or gradient."""
-    seen = terms.support_mask(spec, score.shape[2]).to(score.device)
-    if spec.readout.is_capped:
-        score = capped(spec.readout, torch.where(seen, score, 0.0))
-    silent = _silent_score(spec.readout)
-    score = torch.where(seen, score, 0.0 if silent is None else silent)
+    score = masked(spec, score)
     shift = score.new_zeros(())
     if stabilise and shift_cancels(spec):
         shift = _row_shift(spec, signals, score)
         score = score - shift[..., None]
     weight = uncapped_phi(spec.readout, score, sigmoid_offset(spec, signals, target_len)[:, None])
-    return (torch.where(seen, weight, 0.0) if silent is None else weight), shift
+    if _silent_score(spec.readout) is None:
+        weight = torch.where(terms.support_mask(spec, score.shape[2]).to(score.device), weight, 0.0)
+    return weight, shift
+
+
+def masked(
+    spec: MixerSpec, score: Float[Tensor, "batch num_heads seq_len steps"]
+) -> Float[Tensor, "batch num_heads seq_len steps"]:
+    """The scores after the softcap, and outside the support the one at which phi is 0."""
+    seen = terms.support_mask(spec, score.shape[2]).to(score.device)
+    if spec.readout.is_capped:
+        score = capped(spec.readout, torch.where(seen, score, 0.0))
+    return torch.where(seen, score, _silent_score(spec.readout) or 0.0)
 
 
 def _silent_score(readout: Readout) -> float | None:
-    """The score at which phi and its slope times any finite number are exactly 0 (after the softcap), or None."""
+    """Where phi is exactly 0 and its slope finite, softcap aside: what a masked score is set to. None: nowhere."""
     match readout:
         case Identity() | Relu():
             return 0.0

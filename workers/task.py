@@ -105,7 +105,7 @@ class Task(Generic[P]):
     oracle: Callable[[Tokens, P], Tokens]
     ceiling: Callable[[P, int], float] = learnable
 
-    def configure(self, **sizes: int | float | bool) -> P:
+    def configure(self, **sizes: int | float | str) -> P:
         """The baseline parameters with `sizes` in place of the fields they name.
 
         Raises:

@@ -77,7 +77,8 @@ def train(job: Job, *, build: Builder, device: torch.device | None = None) -> Ge
         device: where; None takes the GPU if the process sees one.
 
     Raises:
-        SpecError: the job's spec, task or protocol is not valid.
+        SpecError: there is no such task or protocol.
+        ValueError: the job's spec is not valid, or has no sense in the protocol's sizes (pydantic's ValidationError).
     """
     run = prepare(job, build=build, device=device or default_device())
     curve: list[Progress] = []

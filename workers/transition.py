@@ -18,19 +18,22 @@ from designspace.mixer import MixerSpec
 from workers import terms
 from workers.signals import Signals
 
-LOG_ZERO = -1000.0  # exp of it is 0 in float64, and it keeps sums finite where a decay is 0
+LOG_ZERO = -1000.0  # stands for log 0: exp of it is 0 in float64, and sums stay finite
 
 Pairing = Callable[[Tensor, Tensor], Tensor]
 
 
-def pairing(spec: MixerSpec, signals: Signals) -> Pairing:
+def pairing(spec: MixerSpec, signals: Signals, *, lower: bool = True) -> Pairing:
     """The function (x, y) -> X with X_ij = x_i . (G_i ... G_(j+1)) y_j for j <= i, 0 above; G = R(-angle) diag(a).
 
     x and y are "batch num_heads steps n" over micro-steps; G acts in the first micro-step of a token only.
+
+    Args:
+        lower: whether the products above the diagonal must be 0; a caller that masks them anyway needs no other pass.
     """
-    turn = turning(spec, signals)
+    turn = _turning(spec, signals)
     if spec.decay.is_identity:
-        return lambda left, right: (turn(left) @ turn(right).mT).tril()
+        return lambda left, right: _product(turn(left), turn(right), lower=lower)
     log_decay = first_micro_step(terms.needed(signals.log_decay, "log_decay"), spec.erase.rank).transpose(1, 2)
     if log_decay.shape[-1] > 1:
         return lambda left, right: _diagonal_lower(turn(left), turn(right), log_decay)
@@ -47,8 +50,8 @@ def rotate(
     """R(angle) x: each pair turns by [[cos, -sin], [sin, cos]]; channels beyond the pairs stay."""
     pairs = spec.rotation.pairs(x.shape[-1])
     sizes, of_pair = ((2, pairs), -2) if spec.rotation.pairing == "half" else ((pairs, 2), -1)
-    turned, still = x.split([2 * pairs, x.shape[-1] - 2 * pairs], dim=-1)
-    swapped = turned.unflatten(-1, sizes).roll(1, dims=of_pair).flatten(-2)
+    turned, still = x[..., : 2 * pairs], x[..., 2 * pairs :]
+    swapped = turned.reshape(*turned.shape[:-1], *sizes).roll(1, dims=of_pair).flatten(-2)
     along = torch.stack([cosine, cosine], dim=of_pair).flatten(-2)
     across = torch.stack([-sine, sine], dim=of_pair).flatten(-2)
     turned = torch.addcmul(turned * along, swapped, across)
@@ -70,8 +73,8 @@ def first_micro_step(
 
 
 def segment_sums(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
-    """s_ij = x_(j+1) + ... + x_i for j <= i, 0 above; terms below LOG_ZERO count as LOG_ZERO."""
-    total = _running_total(x)
+    """s_ij = x_(j+1) + ... + x_i for j <= i, 0 above. Differences in float64: float32 loses the digits that matter."""
+    total = x.double().cumsum(-1)
     lower = torch.ones(x.shape[-1], x.shape[-1], dtype=torch.bool, device=x.device).tril()
     return torch.where(lower, (total[..., :, None] - total[..., None, :]).to(x.dtype), 0.0)
 
@@ -85,12 +88,16 @@ def scalar_products(log_decay: Float[Tensor, "... steps"]) -> Float[Tensor, "...
 class _ScalarProducts(torch.autograd.Function):
     """exp of the segment sums in one buffer, and the gradient by sums of rows and columns: a third of the time of
     autograd. Smaller products are 0 because exp is 15 times slower where its result is not a normal number.
+
+    Sums are differences of a total of twice the digits (`high` + `low`), so none is lost.
     """
 
     @staticmethod
     def forward(ctx: FunctionCtx, log_decay: Tensor) -> Tensor:
-        total = _running_total(log_decay)
-        sums = (total[..., :, None] - total[..., None, :]).to(log_decay.dtype)
+        total = log_decay.double().clamp(min=LOG_ZERO).cumsum(-1)
+        high = total.to(log_decay.dtype)
+        low = (total - high).to(log_decay.dtype)
+        sums = (high[..., :, None] - high[..., None, :]).add_(low[..., :, None]).sub_(low[..., None, :])
         smallest = math.log(torch.finfo(sums.dtype).tiny) + 1.0
         seen = (sums > smallest).tril_()
         products = sums.tril_().clamp_(min=smallest).exp_().mul_(seen)
@@ -101,13 +108,8 @@ class _ScalarProducts(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> Tensor:
         (products,), (grad,) = ctx.saved_tensors, grads
         of_sums = grad * products
-        of_total = of_sums.sum(-1, dtype=torch.float64) - of_sums.sum(-2, dtype=torch.float64)
-        return of_total.flip(-1).cumsum(-1).flip(-1).to(grad.dtype)
-
-
-def _running_total(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps"]:
-    """Sums in float64, whose differences keep the digits that float32 would lose; LOG_ZERO in place of -inf."""
-    return x.double().clamp(min=LOG_ZERO).cumsum(-1)
+        of_total = of_sums.sum(-1).double() - of_sums.sum(-2).double()
+        return of_total.flip(-1).cumsum(-1).flip(-1).to(grad.dtype)  # type: ignore[no-any-return]
 
 
 def segment_products(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps steps"]:
@@ -117,7 +119,11 @@ def segment_products(x: Float[Tensor, "... steps"]) -> Float[Tensor, "... steps 
     return torch.where(lower, x[..., :, None], 1.0).cumprod(-2).tril()
 
 
-def turning(spec: MixerSpec, signals: Signals) -> Callable[[Tensor], Tensor]:
+def _product(left: Tensor, right: Tensor, *, lower: bool) -> Tensor:
+    return (left @ right.mT).tril() if lower else left @ right.mT
+
+
+def _turning(spec: MixerSpec, signals: Signals) -> Callable[[Tensor], Tensor]:
     """x_t -> R(phase_t) x_t, so that q_i . R(phase_j - phase_i) k_j is one product of turned vectors."""
     angle = terms.angle(spec, signals)
     if angle is None:
@@ -155,5 +161,5 @@ def _diagonal_lower(
 
 def _pairs(x: Float[Tensor, "... blocks rows n"]) -> tuple[Tensor, Tensor]:
     """The first and the second of every two blocks."""
-    first, second = x.unflatten(-3, (-1, 2)).unbind(-3)
+    first, second = x.reshape(*x.shape[:-3], -1, 2, *x.shape[-2:]).unbind(-3)
     return first, second

@@ -21,7 +21,15 @@ from designspace.readout import Exponential, is_linear, polynomial_coefficients
 from workers import rows, terms
 from workers.form import Form
 from workers.signals import Signals
-from workers.transition import Pairing, pairing, phases, rotate, scalar_products, segment_products, segment_sums, turning
+from workers.transition import (
+    Pairing,
+    pairing,
+    phases,
+    rotate,
+    scalar_products,
+    segment_products,
+    segment_sums,
+)
 
 
 def invalid_reason(spec: MixerSpec) -> str | None:  # noqa: ARG001 - the signature of a form
@@ -33,14 +41,13 @@ def apply(
     spec: MixerSpec, signals: Signals, *, target_len: int | None = None
 ) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
     """Outputs in the dtype of the signals."""
-    if _is_torch_attention(spec):
-        return _torch_attention(spec, signals)
     if _solves_for_values(spec):
         return rows.outputs_of_sums(spec, signals, _summed_values(spec, signals), target_len=target_len)
-    weight, shift = rows.weights(
-        spec, signals, scores(spec, signals), stabilise=_stabilises(spec), target_len=target_len
-    )
-    total = weight @ signals.v.transpose(1, 2)
+    score, value = scores(spec, signals), signals.v.transpose(1, 2)
+    if _is_softmax(spec):
+        return (rows.masked(spec, score).softmax(-1) @ value).transpose(1, 2)
+    weight, shift = rows.weights(spec, signals, score, stabilise=_stabilises(spec), target_len=target_len)
+    total = weight @ value
     if spec.normalization.sums_the_row:
         total = torch.cat([total, weight.sum(-1, keepdim=True)], dim=-1)
     return rows.outputs_of_sums(spec, signals, total.transpose(1, 2), shift=shift, target_len=target_len)
@@ -50,39 +57,19 @@ def coefficients(
     spec: MixerSpec, signals: Signals, *, target_len: int | None = None
 ) -> Float[Tensor, "batch num_heads seq_len steps"]:
     """alpha in the dtype of the signals; `execution.stabiliser: none` leaves exponentials as they are."""
-    return rows.coefficients(
-        spec, signals, scores(spec, signals), stabilise=_stabilises(spec), target_len=target_len
-    )
+    return rows.coefficients(spec, signals, scores(spec, signals), stabilise=_stabilises(spec), target_len=target_len)
 
 
 def _stabilises(spec: MixerSpec) -> bool:
     return spec.execution.stabiliser != "none"
 
 
-def _is_torch_attention(spec: MixerSpec) -> bool:
-    """Causal softmax attention whose positions, if any, are rotations: what torch has a kernel for."""
-    evolves = not (spec.decay.is_identity and spec.erase.is_identity and spec.shear.is_identity)
-    support, norm, scaling = spec.support, spec.normalization, spec.scaling
-    return (
-        isinstance(spec.readout, Exponential)
-        and not (spec.readout.is_capped or evolves)
-        and _stabilises(spec)
-        and (spec.lift.kind, spec.erase.rank) == ("none", 1)
-        and norm.kind == "sum"
-        and (norm.eps, norm.factor) == (0.0, 1.0)
-        and scaling.where != "after"
-        and _is_whole(spec)
-        and support.diagonal == "none"
-    )
-
-
-def _torch_attention(
-    spec: MixerSpec, signals: Signals
-) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
-    turn = turning(spec, signals)
-    query, key = (turn(x.transpose(1, 2)) for x in (terms.scaled_query(spec, signals), terms.written_key(spec, signals)))
-    y = F.scaled_dot_product_attention(query, key, signals.v.transpose(1, 2), is_causal=True, scale=1.0)
-    return y.transpose(1, 2)
+def _is_softmax(spec: MixerSpec) -> bool:
+    """alpha is a masked softmax of the scores, which torch has in one kernel."""
+    norm = spec.normalization
+    plain_sum = norm.kind == "sum" and (norm.eps, norm.factor) == (0.0, 1.0)
+    nothing_after = spec.scaling.where != "after" and spec.support.diagonal == "none"
+    return isinstance(spec.readout, Exponential) and plain_sum and nothing_after and _stabilises(spec)
 
 
 def scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
@@ -118,7 +105,7 @@ def _linear_scores(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch nu
 
 def _evolved(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch num_heads seq_len steps"]:
     if spec.erase.is_identity:
-        pair = pairing(spec, signals)
+        pair = pairing(spec, signals, lower=False)
         if spec.lift.kind == "delay1":
             return _weighed(spec, signals, _read(spec, signals, pair, signals.k.transpose(1, 2)))
         return _read(spec, signals, pair, terms.written_key(spec, signals).transpose(1, 2))
