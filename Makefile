@@ -8,16 +8,16 @@ READY := $(VENV)/.ready
 export OMP_NUM_THREADS ?= 1
 export RAY_USAGE_STATS_ENABLED ?= 0
 
-.PHONY: demo test test-all check clean
+.PHONY: demo test test-quick check clean
 
 demo: $(READY)
 	$(BIN)/sextant demo
 
 test: $(READY)
-	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow"
-
-test-all: $(READY)
 	$(BIN)/pytest --numprocesses 2 --dist worksteal
+
+test-quick: $(READY)
+	$(BIN)/pytest --numprocesses 2 --dist worksteal -m "not slow"
 
 check: $(READY)
 	$(BIN)/ruff format --check .

@@ -236,7 +236,7 @@ def silu(x: float) -> float:
 
 def effective_readout(mixer: MixerSpec) -> Readout:
     """phi with the feature map that only expands the score folded in: taylor2 is 1 + z + z^2 / 2 (equivalence 3)."""
-    if mixer.features.map == "taylor2":
+    if mixer.features.map == "taylor2" and mixer.features.norm_keeps_signs:
         return Polynomial(kind="polynomial", coefficients=(1.0, 1.0, 0.5))
     return mixer.readout
 
@@ -245,5 +245,6 @@ def scores_are_nonnegative(mixer: MixerSpec) -> bool:
     """Every score is >= 0: features without a sign, and an evolution that only scales each channel."""
     turns = not mixer.rotation.is_identity or not mixer.erase.is_identity
     wraps = mixer.lift.kind in ("momentum", "shift") or not mixer.shear.is_identity
-    positive_map = mixer.features.is_nonnegative or mixer.features.map == "taylor2"
+    features = mixer.features
+    positive_map = features.is_nonnegative or (features.map == "taylor2" and features.norm_keeps_signs)
     return positive_map and not turns and not wraps

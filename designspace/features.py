@@ -1,10 +1,10 @@
 """Feature map and norm of queries and keys; they act before A and phi and are not part of phi."""
 
-from typing import Annotated, Literal, Self, assert_never
+from typing import Literal, Self, assert_never
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
-from designspace.spec import Count, Positive, Spec, invalid
+from designspace.spec import Count, Nonnegative, Positive, Spec, invalid
 
 MapName = Literal[
     "identity",
@@ -39,7 +39,7 @@ class Features(Spec):
     gain: Positive = 1.0
     gain_shared: bool = True
     norm_order: Literal["before_rotation", "after_rotation"] = "before_rotation"
-    eps: Annotated[float, Field(ge=0)] = 1.0e-6
+    eps: Nonnegative = 1.0e-6
     eps_kind: Literal["sum", "mean"] = "sum"
     q_std: Positive = 1.0
     k_std: Positive = 1.0
@@ -78,4 +78,14 @@ class Features(Spec):
     def is_nonnegative(self) -> bool:
         """Every entry of q and k is >= 0 after map and norm."""
         positive = self.map in ("relu", "elu+1", "softmax_pm", "dpfp", "favor", "ones")
-        return positive and self.norm not in ("layernorm",)
+        return positive and self.norm_keeps_signs
+
+    @property
+    def norm_keeps_signs(self) -> bool:
+        """The norm divides by a positive number: no mean is taken away, and no learned gain can turn negative."""
+        return self.norm not in ("layernorm", "rms_weighted")
+
+    @property
+    def can_be_zero(self) -> bool:
+        """Every entry of q can be exactly 0 at once, with positive probability."""
+        return self.map in ("relu", "dpfp")

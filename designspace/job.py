@@ -1,8 +1,11 @@
 """What crosses between the owner of the store, the executor and the evaluators: jobs out, results back."""
 
+import math
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
+
+MAX_ID = 2**63 - 1  # of a database
 
 Status = Literal["done", "diverged", "failed", "oom", "timeout", "lost", "cancelled"]
 
@@ -35,7 +38,7 @@ class Progress(Record):
 
     step: int
     steps: int
-    loss: float
+    loss: FiniteFloat
     validation_accuracy: float | None = None
     tokens: int
     seconds: float
@@ -44,16 +47,22 @@ class Progress(Record):
 class Result(Record):
     """What one job measured, or why it measured nothing.
 
-    `metrics` of a finished run holds at least: accuracy (micro, per token), accuracy_macro (mean over classes), loss
-    (test cross-entropy in nats), validation_accuracy, parameters, state_bytes, tokens, steps, and `chance`.
+    `metrics` holds finite numbers only, of a finished run at least: accuracy (micro, per token), accuracy_macro (mean
+    over classes), loss (test cross-entropy in nats), validation_accuracy, parameters, state_bytes, tokens, steps, and
+    `chance`.
     """
 
-    job_id: int
-    attempt: int
+    job_id: int = Field(ge=0, le=MAX_ID)
+    attempt: int = Field(ge=1, le=MAX_ID)
     status: Status
     metrics: dict[str, float] = {}
     curve: tuple[Progress, ...] = ()
     error: str | None = None
     error_step: int | None = None
-    seconds: float = 0.0
+    seconds: FiniteFloat = Field(default=0.0, ge=0, le=1e9)
     provenance: dict[str, str] = {}
+
+    @field_validator("metrics")
+    @classmethod
+    def _leave_out_what_json_cannot_hold(cls, metrics: dict[str, float]) -> dict[str, float]:
+        return {name: value for name, value in metrics.items() if math.isfinite(value)}

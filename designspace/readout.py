@@ -4,9 +4,9 @@ import math
 from functools import lru_cache
 from typing import Annotated, Literal, assert_never
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
-from designspace.spec import Spec, invalid
+from designspace.spec import LARGEST, SMALLEST, Number, Spec, invalid, within
 
 MAX_DEGREE = 4
 LOG_MAX_FLOAT64 = 709.0  # exp overflows just above
@@ -14,10 +14,15 @@ GRID_POINTS = 4001  # of the search for a minimum; thirds refine it
 REFINEMENTS = 60
 
 
+def _finite_or_none(softcap: float) -> float:
+    """A softcap; infinity says that there is none."""
+    return softcap if softcap == math.inf else within(SMALLEST, LARGEST, softcap)
+
+
 class _Base(Spec):
     """What every readout shares: an optional softcap, phi(c tanh(z / c))."""
 
-    softcap: Annotated[float, Field(gt=0, allow_inf_nan=True)] | None = None
+    softcap: Annotated[float, Field(allow_inf_nan=True), AfterValidator(_finite_or_none)] | None = None
 
     @property
     def cap(self) -> float:
@@ -48,7 +53,7 @@ class Polynomial(_Base):
     """phi(z) = c_0 + c_1 z + ... + c_p z^p with p <= 4: linear after a finite lift (P1)."""
 
     kind: Literal["polynomial"]
-    coefficients: tuple[float, ...]
+    coefficients: tuple[Number, ...]
 
     @field_validator("coefficients")
     @classmethod
@@ -86,7 +91,7 @@ class Sigmoid(_Base):
     """
 
     kind: Literal["sigmoid"]
-    offset: float | Literal["-log_length"] = 0.0
+    offset: Number | Literal["-log_length"] = 0.0
 
     def raw(self, score: float) -> float:
         """phi without the softcap; an offset `-log_length` counts as 0 here."""

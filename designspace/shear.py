@@ -4,7 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from designspace.spec import Spec, invalid
+from designspace.spec import Number, Spec, invalid
 
 MAX_TABLE = 65_536
 
@@ -19,7 +19,7 @@ class Shear(Spec):
     """
 
     source: Literal["none", "constant", "input", "table"] = "none"
-    slopes: float | tuple[float, ...] | None = None
+    slopes: Number | tuple[Number, ...] | None = None
     width: Annotated[int, Field(ge=1, le=MAX_TABLE)] | None = None
     scaled: bool = False
     sign: Literal["decreasing", "increasing"] = "decreasing"

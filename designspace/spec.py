@@ -1,14 +1,43 @@
 """The base of every spec record, and the error its validators raise."""
 
+from functools import partial
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+SMALLEST, LARGEST = 1e-30, 1e30  # of a number in a spec: what formulas multiply from a few of them stays finite
+
+
+def within(low: float, high: float, value: float) -> float:
+    """`value` if it lies in [low, high].
+
+    Raises:
+        PydanticCustomError: it does not; the message names both bounds.
+    """
+    if low <= value <= high:
+        return value
+    bounds = {"low": f"{low:g}", "high": f"{high:g}"}
+    raise PydanticCustomError("out_of_range", "Input should be a number from {low} to {high}", bounds)
+
+
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
-Positive = Annotated[float, Field(gt=0)]
-Nonnegative = Annotated[float, Field(ge=0)]
-Range = tuple[float, float]
+Positive = Annotated[  # from 1e-30 to 1e30
+    float,
+    AfterValidator(partial(within, SMALLEST, LARGEST)),
+    Field(json_schema_extra={"minimum": SMALLEST, "maximum": LARGEST}),
+]
+Nonnegative = Annotated[  # from 0 to 1e30
+    float,
+    AfterValidator(partial(within, 0.0, LARGEST)),
+    Field(json_schema_extra={"minimum": 0.0, "maximum": LARGEST}),
+]
+Number = Annotated[  # from -1e30 to 1e30
+    float,
+    AfterValidator(partial(within, -LARGEST, LARGEST)),
+    Field(json_schema_extra={"minimum": -LARGEST, "maximum": LARGEST}),
+]
+Range = tuple[Number, Number]
 Dtype = Literal["float32", "bfloat16", "float16", "float64"]
 
 
@@ -23,6 +52,11 @@ class Spec(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
     )
+
+
+def is_in_range(value: float) -> bool:
+    """A positive number of this size may stand in a spec."""
+    return SMALLEST <= value <= LARGEST
 
 
 def invalid(path: str, message: str) -> PydanticCustomError:

@@ -20,7 +20,7 @@ from pydantic import Field
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from designspace.job import Job, Record, Result, Status
+from designspace.job import MAX_ID, Job, Record, Result, Status
 from search.store import Store
 from search.tables import (
     AttemptRow,
@@ -36,7 +36,8 @@ from search.tables import (
 
 LEASE_SECONDS = 60.0
 MAX_CLAIM = 64
-MEASURED: tuple[Status, ...] = ("done", "diverged")
+SCORES: dict[Status, str] = {"done": "accuracy", "diverged": "chance"}  # the metric by which a measurement counts
+MAX_TOKENS = 2**53  # of a run; what no run reads
 ATTEMPTS: dict[Status, int] = {"failed": 2, "oom": 2, "timeout": 2, "lost": 5}
 """Attempts of a job that may end this way before it fails; a cancelled attempt (given back) costs nothing."""
 
@@ -47,7 +48,7 @@ class ClaimRequest(Record):
     worker: str = Field(min_length=1, max_length=200)
     max: int = Field(default=1, ge=1, le=MAX_CLAIM)
     idempotency_key: str = Field(min_length=1, max_length=200)
-    study: str | None = None
+    study: str | None = Field(default=None, max_length=200)
 
 
 class Claim(Record):
@@ -61,8 +62,8 @@ class Claim(Record):
 class Lease(Record):
     """A job in the hands of a worker."""
 
-    job_id: int
-    attempt: int
+    job_id: int = Field(ge=0, le=MAX_ID)
+    attempt: int = Field(ge=1, le=MAX_ID)
 
 
 class Receipt(Record):
@@ -107,7 +108,7 @@ def complete(store: Store, results: Sequence[Result]) -> Receipt:
     outcome: dict[str, list[int]] = {"accepted": [], "duplicate": [], "unknown": []}
     with store.write() as session:
         _lock_payers(session, results)
-        for result in results:
+        for result in map(_sound, results):
             outcome[_deliver(store, session, result)].append(result.job_id)
     return Receipt(**{name: tuple(ids) for name, ids in outcome.items()})
 
@@ -271,11 +272,20 @@ def _deliver(store: Store, session: Session, result: Result) -> str:
     _close_attempt(store, session, attempt, result, late=not is_current)
     if had_result:
         return "duplicate"
-    if result.status in MEASURED:
+    if result.status in SCORES:
         _record(store, session, job, attempt, result)
     elif is_current:
         _retry_or_fail(store, session, job, status=result.status, study_id=attempt.study_id)
     return "accepted"
+
+
+def _sound(result: Result) -> Result:
+    """The result, or a failure in place of a measurement without a number: none is made up for it."""
+    metric = SCORES.get(result.status)
+    if metric is None or 0.0 <= result.metrics.get(metric, math.nan) <= 1.0:
+        return result
+    error = f"The {result.status} run sent no `{metric}` between 0 and 1, got {result.metrics.get(metric)}."
+    return result.model_copy(update={"status": "failed", "error": error})
 
 
 def _attempt(session: Session, job_id: int, number: int) -> AttemptRow | None:
@@ -286,16 +296,14 @@ def _attempt(session: Session, job_id: int, number: int) -> AttemptRow | None:
 def _close_attempt(store: Store, session: Session, attempt: AttemptRow, result: Result, *, late: bool) -> None:
     attempt.state, attempt.late, attempt.delivered = result.status, late, True
     attempt.error, attempt.seconds, attempt.finished_at = result.error, result.seconds, store.now()
-    attempt.metrics = _finite(result.metrics)
+    attempt.metrics = dict(result.metrics)
     session.get_one(StudyRow, attempt.study_id).seconds_spent += result.seconds
     data = {"attempt": result.attempt, "status": result.status, "late": late, "error": result.error}
     store.log(session, "job.delivered", data, study_id=attempt.study_id, job_id=attempt.job_id)
 
 
 def _record(store: Store, session: Session, job: JobRow, attempt: AttemptRow, result: Result) -> None:
-    metrics = _finite(result.metrics)
-    chance = metrics.get("chance", 0.0)
-    accuracy = chance if result.status == "diverged" else metrics.get("accuracy", chance)
+    metrics, accuracy = dict(result.metrics), result.metrics[SCORES[result.status]]
     points = [point.model_dump(mode="json") for point in result.curve]
     session.add(
         ResultRow(
@@ -312,7 +320,7 @@ def _record(store: Store, session: Session, job: JobRow, attempt: AttemptRow, re
         )
     )
     job.state, job.owner, job.lease_until = "done", None, None
-    _summarise(store, session, job, result, accuracy=accuracy, tokens=int(metrics.get("tokens", 0)))
+    _summarise(store, session, job, result, accuracy=accuracy, tokens=int(min(metrics.get("tokens", 0), MAX_TOKENS)))
     data = {"attempt": attempt.number, "status": result.status, "accuracy": accuracy}
     store.log(session, "job.done", data, study_id=attempt.study_id, job_id=job.id)
 
@@ -366,8 +374,3 @@ def _provenance(session: Session, data: dict[str, str]) -> ProvenanceRow:
         session.add(row)
         session.flush()
     return row
-
-
-def _finite(metrics: dict[str, float]) -> dict[str, float]:
-    """The metrics that JSON can hold; a diverged run may have none of the others."""
-    return {name: value for name, value in metrics.items() if math.isfinite(value)}

@@ -17,9 +17,11 @@ from sqlalchemy import ColumnElement, Select, func, select, update
 from sqlalchemy.orm import Session
 
 from designspace.errors import SpecError
+from designspace.events import quoted
 from designspace.job import Record
 from search.store import Store
 from search.tables import (
+    NAME_LENGTH,
     CandidateRow,
     JobRow,
     JobState,
@@ -141,8 +143,10 @@ def create_study(store: Store, name: str, *, space: dict[str, Any], budget: Budg
     """A new running study.
 
     Raises:
-        SpecError: a study of this name exists.
+        SpecError: a study of this name exists, or it is no name.
     """
+    if not name.isprintable() or name.strip() != name or name.startswith("-") or not 0 < len(name) <= NAME_LENGTH:
+        raise SpecError(f"{quoted(name)} is no name for a study; give 1 to {NAME_LENGTH} letters, digits or `-_.`.")
     now = store.now()
     with store.write() as session:
         if _find_study(session, name):

@@ -6,7 +6,8 @@
     GET  /v1/studies/{name}     GET /healthz
 
 Every POST may be sent again: a repeated claim returns the same leases, a repeated result changes nothing. Errors are
-problem+json (RFC 9457). A token, if there is one, is needed for all but /healthz.
+problem+json (RFC 9457); 503 means that the store is in trouble and the same request may help later. A token, if there is
+one, is needed for all but /healthz. The schema is `create_app(...).openapi()`; no page serves it.
 """
 
 import hmac
@@ -25,7 +26,7 @@ from designspace.job import Progress, Record, Result
 from search import leases, ledger
 from search.leases import Claim, ClaimRequest, Lease, Receipt
 from search.status import Status, status
-from search.store import Store
+from search.store import Store, StoreError
 
 MAX_BODY_BYTES = 16 << 20
 MAX_BATCH = 256
@@ -84,7 +85,7 @@ def create_app(
         lease_seconds: how long a lease lives without a heartbeat.
         on_progress: called with every point of a learning curve that a heartbeat brings.
     """
-    app = FastAPI(title="Sextant", summary="Search over causal sequence mixers.")
+    app = FastAPI(title="Sextant", summary="Search over causal sequence mixers.", openapi_url=None)
     _problems(app)
     app.middleware("http")(_bounded)
     guard = [Depends(_require(token))] if token else []
@@ -111,7 +112,7 @@ def create_app(
     def results(delivery: Delivery) -> Receipt:
         return leases.complete(store, delivery.results)
 
-    @app.get("/v1/studies/{name}", dependencies=guard)
+    @app.get("/v1/studies/{name:path}", dependencies=guard)
     def study(name: str) -> Status:
         return status(store, name)
 
@@ -131,7 +132,7 @@ def _require(token: str) -> Callable[[HTTPAuthorizationCredentials | None], None
 async def _bounded(request: Request, call_next: Callable[[Request], Awaitable[Response]]) -> Response:
     """Refuse a body that is larger than MAX_BODY_BYTES or does not say how large it is."""
     length = request.headers.get("content-length", "0" if request.method in ("GET", "HEAD") else "")
-    if not length.isdigit():
+    if not length.isdecimal():
         return _problem(411, "Send a Content-Length.")
     if int(length) > MAX_BODY_BYTES:
         return _problem(413, f"The body has {length} bytes; send at most {MAX_BODY_BYTES}.")
@@ -155,6 +156,10 @@ def _problems(app: FastAPI) -> None:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         return _problem(422, f"`{place}`: {first['msg']}.")
+
+    @app.exception_handler(StoreError)
+    async def store_in_trouble(_: Request, error: StoreError) -> JSONResponse:
+        return _problem(503, str(error))
 
     @app.exception_handler(SpecError)
     async def unknown(_: Request, error: SpecError) -> JSONResponse:

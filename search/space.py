@@ -20,6 +20,7 @@ start: [softmax_rope]                     # catalogue entries to measure first
 import json
 import os
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -33,7 +34,7 @@ from designspace.candidate import Candidate
 from designspace.document import Document, Node, parse, read
 from designspace.entry import PACKAGE as CATALOGUE
 from designspace.errors import SpecError
-from designspace.events import KeyPath, nearest, quoted
+from designspace.events import KeyPath, nearest, quoted, split_path
 from designspace.spec import Spec
 from designspace.specfile import load_document
 from designspace.validation import validate
@@ -41,12 +42,13 @@ from search.holes import Chooser, Range, fill
 from search.judge import SEVERITIES
 from search.ledger import Budget, Plan
 from search.objectives import Objective
-from workers.protocol import PROTOCOLS
+from workers.protocol import PROTOCOLS, SET_BY_PROTOCOL
 
 TASKS = "workers.tasks"
 SAMPLERS = "search.samplers"
 CANDIDATE_KEYS = frozenset({*Candidate.model_fields, "mixer"})
 MAX_FILLS = 2000  # of the first look, one per option
+LABELS = re.compile(r"<[^>]*>")  # of the choices above a hole, in its name
 TRIES = 32  # random fillings of the other holes before an option counts as wrong by itself
 
 
@@ -143,7 +145,8 @@ def space_of(document: Document) -> Space:
     _refuse_unknown_names(document, settings)
     name = document.data.get("name") or os.path.splitext(os.path.basename(document.file))[0]
     space = Space(str(name), document, holey, settings)
-    _try_every_option(space)
+    for hole in _try_every_option(space):
+        _refuse_if_set_by_protocol(space, hole)
     return space
 
 
@@ -198,8 +201,19 @@ class _Trying:
         return self.wanted.get(name, self.rng.choice(options) if self.rng else options[0])
 
 
-def _try_every_option(space: Space) -> None:
-    """Build a candidate with each option of each hole once.
+def _refuse_if_set_by_protocol(space: Space, hole: str) -> None:
+    """A hole over a size that the protocol replaces would train one model under many names."""
+    if hole.endswith(SET_BY_PROTOCOL):
+        field = hole.rsplit(".", 1)[-1]
+        raise space.document.error(
+            f"the hole at {quoted(hole)} changes nothing: protocol `{space.settings.protocol}` sets `{field}` itself;"
+            " put one value there.",
+            split_path(LABELS.sub("", hole)),
+        )
+
+
+def _try_every_option(space: Space) -> set[str]:
+    """The names of all holes, after building a candidate with each option of each hole once.
 
     An option that fails with the first options of the other holes, and with TRIES random ones, is an error here.
     Options that only do not go together are the search's business.
@@ -208,13 +222,14 @@ def _try_every_option(space: Space) -> None:
     seen: set[str] = set()
     for _ in range(MAX_FILLS):
         if not waiting:
-            return
+            break
         wanted = waiting.pop(0)
         trying = _try(space, wanted)
         for name, options in trying.met.items():
             if name not in seen:
                 seen.add(name)
                 waiting += [wanted | {name: option} for option in options[1:]]
+    return seen
 
 
 def _try(space: Space, wanted: dict[str, str | float]) -> _Trying:

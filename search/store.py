@@ -11,11 +11,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select, text
+from sqlalchemy.exc import DatabaseError, OperationalError
 from sqlalchemy.orm import Session
 
 from designspace.errors import SpecError
-from search.tables import EventRow
+from search.tables import Base, EventRow
 
 BUSY_TIMEOUT_MS = 30_000
 MIGRATIONS = Path(__file__).parent / "migrations"
@@ -23,7 +24,13 @@ NETWORK_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "
 VERSION_TABLE = "alembic_version"
 CREATED = "store.created"  # kind of the first event, which holds the store's identity
 
+BROKEN = (OperationalError, DatabaseError)  # not their subclasses, which are mistakes of a statement
+
 Clock = Callable[[], datetime]
+
+
+class StoreError(SpecError):
+    """The database cannot be used as it is: no such folder, not a database, read-only, full, damaged, too new."""
 
 
 def utc_now() -> datetime:
@@ -42,13 +49,14 @@ class Store:
     @contextmanager
     def read(self) -> Iterator[Session]:
         """A session for queries."""
-        with Session(self.engine) as session:
+        with _explained(self.url), Session(self.engine) as session:
             yield session
 
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one write transaction: it commits at the end and rolls back on an exception."""
-        with Session(self.engine.execution_options(immediate=True), expire_on_commit=False) as session, session.begin():
+        engine = self.engine.execution_options(immediate=True)
+        with _explained(self.url), Session(engine, expire_on_commit=False) as session, session.begin():
             yield session
 
     def log(
@@ -83,14 +91,35 @@ def open_store(url: str, *, create: bool = True, now: Clock = utc_now) -> Store:
 
     Raises:
         SpecError: the URL cannot be read, the file lies on a network mount, or the tables are missing.
+        StoreError: the database cannot be opened, or is not of this version.
     """
     full_url = url if "://" in url else f"sqlite:///{url}"
     engine = _engine(full_url)
-    if create:
-        migrate(engine)
-    else:
-        _require_tables(engine, full_url)
+    with _explained(full_url):
+        if create:
+            _refuse_other_versions(engine, full_url)
+            migrate(engine)
+        else:
+            _require_tables(engine, full_url)
     return Store(full_url, engine, now)
+
+
+@contextmanager
+def _explained(url: str) -> Iterator[None]:
+    """Say of a database that fails which one it is and what to look at.
+
+    Raises:
+        StoreError: in place of what the driver said.
+    """
+    try:
+        yield
+    except BROKEN as error:
+        if type(error) not in BROKEN:
+            raise
+        raise StoreError(
+            f"The store `{url}` cannot be used: {error.orig}; check the file, its folder and the free space of the "
+            "disk, or give another `--store`."
+        ) from error
 
 
 def identity(store: Store) -> str:
@@ -117,6 +146,21 @@ def _require_tables(engine: Engine, url: str) -> None:
     missing_file = engine.dialect.name == "sqlite" and path is not None and not Path(path).exists()
     if missing_file or not inspect(engine).has_table(VERSION_TABLE):
         raise SpecError(f"No store at `{url}`; start a search there first, or give another `--store`.")
+    _refuse_other_versions(engine, url)
+
+
+def _refuse_other_versions(engine: Engine, url: str) -> None:
+    """Refuse tables that another program made, or a newer Sextant; an older version is brought up by `migrate`."""
+    with engine.connect() as connection:
+        found = inspect(connection)
+        if not found.has_table(VERSION_TABLE):
+            if foreign := Base.metadata.tables.keys() & found.get_table_names():
+                raise StoreError(f"`{url}` has a table `{min(foreign)}` of another program; give another `--store`.")
+            return
+        version = connection.scalar(text(f"SELECT version_num FROM {VERSION_TABLE}"))
+    known = {path.stem.removeprefix("v").partition("_")[0] for path in (MIGRATIONS / "versions").glob("v*.py")}
+    if version is not None and version not in known:
+        raise StoreError(f"The store `{url}` has version {version}, newer than this Sextant's {max(known)}; upgrade.")
 
 
 def _engine(url: str) -> Engine:

@@ -28,6 +28,15 @@ from designspace.mixer import MixerSpec
 from workers.task import Task, TaskParameters
 
 P = TypeVar("P", bound=TaskParameters)
+SET_BY_PROTOCOL = (
+    "model.model_dim",
+    "model.vocab_size",
+    "target.seq_len",
+    "repeat",
+    "heads.num_heads",
+    "heads.state_dim",
+    "heads.head_dim",
+)  # fields of a candidate that `Protocol.adapt` replaces, by the end of their path
 
 
 class ModelSizes(Record):

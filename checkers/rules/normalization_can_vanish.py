@@ -77,17 +77,17 @@ def _positive_sum(site: Site, lowest: float) -> Outcome:
     eps = mixer.normalization.eps
     if mixer.support.mask == "strict" and eps == 0.0:
         return _empty_row(site)
-    if eps == 0.0 and readouts.vanishes_on_half_line(mixer.readout):
+    zero = _why_zero(mixer)
+    if eps == 0.0 and zero is not None:
         return Outcome(
             "fail",
             site.at("normalization.eps"),
-            "phi is exactly 0 on a half-line and eps = 0: a whole row can be 0 / 0, the first one for half of all"
-            " inputs.",
+            f"{zero} and eps = 0: a whole row can be 0 / 0.",
             kind=Kind.ETA_VANISHES,
             evidence={"eps": quantity(eps)},
             fix=_add_eps(site),
         )
-    if lowest > 0.0 or _is_stabilised(mixer):
+    if lowest > 0.0 or _is_stabilised(mixer) or _has_a_constant_term(mixer):
         return _rows_sum_to_one(site)
     if eps == 0.0:
         return Outcome(
@@ -108,10 +108,31 @@ def _positive_sum(site: Site, lowest: float) -> Outcome:
     )
 
 
+def _why_zero(mixer: MixerSpec) -> str | None:
+    """What can make every term of a row exactly 0 at once; None where nothing can."""
+    readout = scores.effective_readout(mixer)
+    nonnegative = scores.scores_are_nonnegative(mixer)
+    if readouts.vanishes_on_half_line(readout) and not nonnegative:
+        return "phi is exactly 0 on a half-line, where the first row lies for half of all inputs,"
+    if mixer.features.can_be_zero and readouts.value(readout, 0.0) == 0.0:
+        return f"the {mixer.features.map} features of a query can all be exactly 0, so q . k = 0 for every key,"
+    return None
+
+
 def _is_stabilised(mixer: MixerSpec) -> bool:
-    """Subtracting the maximum makes the largest term of the row exp(0) = 1."""
-    exponential = mixer.readout.kind == "exponential" or mixer.scaling.gate in ("exp", "exp_key")
-    return exponential and mixer.execution.stabiliser in ("row_max", "running_max")
+    """Subtracting the maximum makes the largest term of the row exp(0) = 1. An exponential gate does not bound q . k."""
+    return mixer.readout.kind == "exponential" and mixer.execution.stabiliser in ("row_max", "running_max")
+
+
+def _has_a_constant_term(mixer: MixerSpec) -> bool:
+    """q = k = 1 without a gate, or with a stabilised exponential one: the term of some key stays at phi(n) > 0.
+
+    With A = I every key is one; a decay leaves the query's own key, if the row has it.
+    """
+    gate, sees_itself = mixer.scaling.gate, mixer.support.mask != "strict" and mixer.support.read == "after"
+    exponential = gate in ("exp", "exp_key") and mixer.execution.stabiliser in ("row_max", "running_max")
+    constant = mixer.features.map == "ones" and scores.scores_are_nonnegative(mixer)
+    return constant and (exponential or (gate == "none" and (mixer.evolution_is_identity or sees_itself)))
 
 
 def _why_small(mixer: MixerSpec) -> str:
@@ -155,6 +176,7 @@ rule = Rule(
         "The exponential with its maximum subtracted: the largest term is 1.",
         "max(|sum|, 1), exp(n_i), a count, and a sink in the denominator are bounded away from 0.",
         "1 + z changes sign, 1 + z + z^2 / 2 does not; with positive features neither does.",
+        "Constant features (`map: ones`) keep q . k at n; an exponential gate alone bounds nothing.",
         "A small eps suffices; what it leaves (large gradients) is a remark.",
     ),
     fix="Use features or a readout without a sign, set `normalization.eps`, or replace eta by an output norm.",
@@ -168,6 +190,7 @@ rule = Rule(
                 "normalization": {"kind": "sum"},
             }
         },
+        {"mixer": {"features": {"map": "ones"}, "normalization": {"kind": "sum"}}},
         "catalogue:mlstm_exp",
     ),
     fails=(
@@ -175,6 +198,7 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "polynomial", "coefficients": [1.0, 1.0]}, "normalization": {"kind": "sum"}}},
         {"mixer": {"readout": {"kind": "relu"}, "normalization": {"kind": "sum"}}},
         {"mixer": {"readout": {"kind": "sigmoid"}, "normalization": {"kind": "sum"}}},
+        {"mixer": {"features": {"map": "relu"}, "scaling": {"gate": "exp"}, "normalization": {"kind": "sum"}}},
     ),
     kinds=(
         Kind.ETA_VANISHES,
@@ -190,6 +214,7 @@ rule = Rule(
         "erase",
         "support.mask",
         "scaling.where",
+        "scaling.gate",
         "execution.stabiliser",
     ),
     check=per_mixer(judge),

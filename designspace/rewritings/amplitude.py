@@ -1,15 +1,14 @@
 """Where constant factors stand: one number for what base, gains, eta factor and polynomial coefficients multiply.
 
 A learned base is left alone: its initial value is not the factor. All of these keep every coefficient exactly (to
-rounding).
+rounding), and none leaves the range of numbers that a spec may hold.
 """
-
-from math import isfinite
 
 from designspace.mixer import MixerSpec
 from designspace.readout import Identity, Polynomial, Relu, homogeneous_degree, is_linear
 from designspace.rewritings.change import changed, is_one, snapped
 from designspace.rewritings.parts import with_base
+from designspace.spec import LARGEST, is_in_range
 
 CONSTANT_GAIN_NORMS = ("none", "l2", "rms", "sum")  # after which the gain is a constant, not a learned vector
 
@@ -31,7 +30,7 @@ def polynomial_linear(mixer: MixerSpec) -> MixerSpec:
     if not (isinstance(readout, Polynomial) and is_linear(readout) and _base_is_free(mixer)):
         return mixer
     slope = readout.coefficients[1]
-    if slope < 0 or not isfinite(_base(mixer) * slope):
+    if not is_in_range(_base(mixer) * slope):
         return mixer
     return with_base(mixer.model_copy(update={"readout": Identity()}), _base(mixer) * slope)
 
@@ -49,7 +48,7 @@ def polynomial_absorbs(mixer: MixerSpec) -> MixerSpec:
     if _is_pure_row_sum(mixer):
         folded = [c / folded[-1] for c in folded] if folded[-1] else folded
     vanished = any((new == 0) != (old == 0) for new, old in zip(folded, readout.coefficients, strict=True))
-    if vanished or not all(map(isfinite, folded)):
+    if vanished or not all(abs(c) <= LARGEST for c in folded):
         return mixer
     if not norm.sums_the_row:
         mixer = changed(mixer, "normalization", factor=1.0)
@@ -68,7 +67,7 @@ def base_after_phi(mixer: MixerSpec) -> MixerSpec:
     if (one and not mixer.shear.scaled) or (is_linear(mixer.readout) and not norm.sums_the_row):
         return changed(mixer, "scaling", where="score")
     factor = norm.factor / _base(mixer)
-    if scaling.learnable or _has_bonus_outside(mixer) or mixer.shear.scaled or not 0 < factor < float("inf"):
+    if scaling.learnable or _has_bonus_outside(mixer) or mixer.shear.scaled or not is_in_range(factor):
         return mixer
     return with_base(changed(changed(mixer, "normalization", factor=snapped(factor)), "scaling", where="score"), 1.0)
 
@@ -84,7 +83,7 @@ def gain_in_base(mixer: MixerSpec) -> MixerSpec:
     if scaling.learnable or scaling.where == "after" or mixer.shear.scaled:
         return mixer
     base = _base(mixer) * features.gain**2
-    if not 0 < base < float("inf"):
+    if not is_in_range(base):
         return mixer
     return with_base(changed(mixer, "features", gain=1.0), base)
 
@@ -99,7 +98,7 @@ def factor_in_base(mixer: MixerSpec) -> MixerSpec:
     if norm.factor == 1 or norm.sums_the_row or not homogeneous or not _base_is_free(mixer):
         return mixer
     base = _base(mixer) * norm.factor ** (-1.0 / (degree or 1))
-    if not 0 < base < float("inf"):
+    if not is_in_range(base):
         return mixer
     return with_base(changed(mixer, "normalization", factor=1.0), base)
 

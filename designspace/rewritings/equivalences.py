@@ -10,6 +10,7 @@ from designspace.readout import Exponential, Identity, Polynomial, is_linear, po
 from designspace.rewritings.amplitude import CONSTANT_GAIN_NORMS, key_in_evolution
 from designspace.rewritings.change import changed, snapped
 from designspace.rewritings.parts import with_base
+from designspace.spec import LARGEST, is_in_range
 
 POSITIVE_MAPS = ("elu+1", "softmax_pm", "favor", "ones")  # every feature is > 0, so every row sum is
 TAYLOR = (1.0, 1.0, 0.5)  # taylor2: q.k becomes 1 + z + z^2 / 2 with z = n^-1/2 q.k
@@ -53,7 +54,7 @@ def taylor_features(mixer: MixerSpec) -> MixerSpec:
     slope = readout.coefficients[1] if isinstance(readout, Polynomial) else 1.0
     height = slope * mixer.base * features.gain**2
     coefficients = tuple(snapped(height * c) for c in TAYLOR)
-    if not 0 < abs(coefficients[-1]) < float("inf"):
+    if not all(is_in_range(abs(c)) for c in coefficients):
         return mixer
     polynomial = Polynomial(kind="polynomial", coefficients=coefficients)
     mixer = mixer.model_copy(update={"readout": polynomial})
@@ -74,7 +75,9 @@ def head_norm(mixer: MixerSpec) -> MixerSpec:
     mixer = changed(mixer, "normalization", kind="none", eps=default.eps, factor=1.0, length_kind=default.length_kind)
     if isinstance(mixer.readout, Polynomial):
         height = abs(mixer.readout.coefficients[-1]) or 1.0
-        mixer = changed(mixer, "readout", coefficients=tuple(snapped(c / height) for c in mixer.readout.coefficients))
+        coefficients = tuple(snapped(c / height) for c in mixer.readout.coefficients)
+        if all(abs(c) <= LARGEST for c in coefficients):
+            mixer = changed(mixer, "readout", coefficients=coefficients)
     if mixer.scaling.where == "after":
         mixer = with_base(changed(mixer, "scaling", where="score", learnable=False), 1.0)
     return _linear_under_head_norm(mixer) if is_linear(mixer.readout) else mixer
@@ -114,7 +117,7 @@ def eta_is_positive(mixer: MixerSpec) -> bool:
 def _row_sum_is_positive(mixer: MixerSpec) -> bool:
     """Non-negative features, and nothing in A, in the lift or on the diagonal that can turn a sign."""
     features, norm = mixer.features, mixer.normalization
-    signless = features.is_nonnegative and features.norm != "rms_weighted" and mixer.support.diagonal != "bonus"
+    signless = features.is_nonnegative and mixer.support.diagonal != "bonus"
     keeps = mixer.rotation.is_identity and mixer.erase.is_identity and mixer.lift.kind == "none"
     if not (isinstance(mixer.readout, Identity) and signless and keeps):
         return False

@@ -41,6 +41,28 @@ MALFORMED: dict[str, tuple[str | bytes, int | None, str]] = {
     "nan.yaml": ("mixer:\n  features: {gain: .nan}\n", 2, "`.nan` is not a finite number; give a finite one."),
     "nan.json": ('{"mixer":\n {"features": {"gain": NaN}}}', 2, "`NaN` is not a finite number; give a finite one."),
     "overflow.yaml": ("mixer:\n  features: {gain: 1e400}\n", 2, "`1e400` is not a finite number; give a finite one."),
+    "large_number.yaml": (
+        "mixer:\n  features:\n    gain: 1e200\n",
+        3,
+        "`gain` must be a number from 1e-30 to 1e+30, got `1e+200`; change it.",
+    ),
+    "large_base.yaml": (
+        "mixer:\n  scaling: {base: 1e31}\n",
+        2,
+        "must be a number from 1e-30 to 1e+30 or 'n^-1/2' or 'n^-1', got `1e+31`",
+    ),
+    "large_coefficient.yaml": (
+        "mixer:\n  readout: {kind: polynomial, coefficients: [0, -1e31]}\n",
+        2,
+        "`coefficients[1]` must be a number from -1e+30 to 1e+30, got `-1e+31`",
+    ),
+    "large_offset.yaml": ("mixer:\n  readout: {kind: sigmoid, offset: 1e31}\n", 2, "from -1e+30 to 1e+30"),
+    "large_slope.yaml": (
+        "mixer:\n  readout: {kind: exponential}\n  shear: {source: constant, slopes: 1e31}\n",
+        3,
+        "from -1e+30 to 1e+30",
+    ),
+    "large_softcap.yaml": ("mixer:\n  readout: {kind: relu, softcap: 1e31}\n", 2, "from 1e-30 to 1e+30"),
     "negative_size.yaml": (
         "mixer:\n  heads:\n    state_dim: -64\n",
         3,

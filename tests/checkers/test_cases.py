@@ -111,6 +111,26 @@ DEFECTS = {
         mixer(LINEAR, features={"map": "elu+1"}, normalization={"kind": "sum"}),
         {"CD603": "warning"},
     ),
+    "B25 relu features, eps 0": (
+        mixer(LINEAR, features={"map": "relu"}, normalization={"kind": "sum"}),
+        {"CD603": "error"},
+    ),
+    "B25 dpfp features, eps 0": (
+        mixer(LINEAR, features={"map": "dpfp", "width": 1}, normalization={"kind": "sum"}),
+        {"CD603": "error"},
+    ),
+    "B25 relu features, exponential gate": (
+        mixer(LINEAR, features={"map": "relu"}, scaling={"gate": "exp"}, normalization={"kind": "sum"}),
+        {"CD603": "error"},
+    ),
+    "B25 positive features, exponential gate": (
+        mixer(LINEAR, features={"map": "elu+1"}, scaling={"gate": "exp"}, normalization={"kind": "sum"}),
+        {"CD603": "warning"},
+    ),
+    "B25 learned gains of positive features": (
+        mixer(LINEAR, features={"map": "elu+1", "norm": "rms_weighted"}, normalization={"kind": "sum", "eps": 1e-6}),
+        {"CD603": "error"},
+    ),
     "B25 capped relu, eps 0": (
         mixer({"readout": {"kind": "relu", "softcap": 5.0}}, normalization={"kind": "sum"}),
         {"CD603": "error"},
@@ -235,6 +255,8 @@ SILENT = {
     "B58e enough rows": (at(mixer(LINEAR, heads=heads(64)), recall_pairs=128), {"CD702"}),
     "B59 T5: scale in the weights": (mixer(UNSCALED, features={"q_std": 0.125}), {"CD501"}),
     "B62 scale on q": (mixer(EXP, scaling={"where": "q"}), {"CD501"}),
+    "B25 constant features": (mixer(LINEAR, features={"map": "ones"}, normalization={"kind": "sum"}), {"CD603"}),
+    "B25 constant features, exponential gate": ("catalogue:rwkv4", {"CD603"}),
     "B64 Gemma 144 of 128": (mixer(EXP, scaling={"base": 144**-0.5}, heads=heads(128)), {"CD501"}),
     "B64 Gemma 168 of 128": (mixer(EXP, scaling={"base": 168**-0.5}, heads=heads(128)), {"CD501"}),
     "B64 Gemma 224 of 256": (mixer(EXP, scaling={"base": 224**-0.5}, heads=heads(256)), {"CD501"}),

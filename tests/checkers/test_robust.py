@@ -1,4 +1,4 @@
-"""`check` answers for every valid spec: random ones over the whole grammar, and numbers at the ends of float64."""
+"""`check` answers for every valid spec: random ones over the whole grammar, and numbers at the ends of what a spec may hold."""
 
 import json
 from typing import Any
@@ -10,43 +10,43 @@ from checkers.rule import resolved
 from tests.strategies import random_candidate
 
 EXTREMES: list[dict[str, Any]] = [
-    {"features": {"q_std": 1e300, "k_std": 1e300}, "readout": {"kind": "exponential"}},
-    {"features": {"q_std": 1e-300, "norm": "l2"}, "readout": {"kind": "sigmoid"}},
-    {"features": {"map": "elu+1", "q_std": 1e200, "norm": "rms"}},
-    {"features": {"map": "softmax_pm", "k_std": 1e200}},
+    {"features": {"q_std": 1e30, "k_std": 1e30}, "readout": {"kind": "exponential"}},
+    {"features": {"q_std": 1e-30, "norm": "l2"}, "readout": {"kind": "sigmoid"}},
+    {"features": {"map": "elu+1", "q_std": 1e30, "norm": "rms"}},
+    {"features": {"map": "softmax_pm", "k_std": 1e30}},
     {"features": {"map": "ones", "norm": "layernorm"}, "readout": {"kind": "exponential"}},
-    {"features": {"map": "taylor2", "q_std": 1e300}},
-    {"features": {"map": "favor", "width": 8, "q_std": 1e300}},
-    {"features": {"gain": 1e300, "norm": "l2"}, "erase": {"direction": "key"}},
-    {"features": {"k_std": 1e300}, "erase": {"direction": "key", "gain": [0.0, 1e300]}},
+    {"features": {"map": "taylor2", "q_std": 1e30}},
+    {"features": {"map": "favor", "width": 8, "q_std": 1e30}},
+    {"features": {"gain": 1e30, "norm": "l2"}, "erase": {"direction": "key"}},
+    {"features": {"k_std": 1e30}, "erase": {"direction": "key", "gain": [0.0, 1e30]}},
     {"erase": {"direction": "key", "gain": [1.0, 1.0]}, "heads": {"state_dim": 1}},
     {
-        "erase": {"direction": "key", "per_channel": True, "gain": [0.0, 1e200]},
-        "features": {"norm": "l2", "gain": 1e-99},
+        "erase": {"direction": "key", "per_channel": True, "gain": [0.0, 1e30]},
+        "features": {"norm": "l2", "gain": 1e-30},
     },
-    {"scaling": {"base": 1e300}, "readout": {"kind": "softplus"}},
-    {"scaling": {"base": 1e-300, "where": "after"}, "readout": {"kind": "relu", "power": 2}},
-    {"scaling": {"gate": "exp", "cap": 1e300}},
-    {"scaling": {"gate": "exp", "initial": [1e300, 1e308]}},
-    {"scaling": {"gate": "dt", "initial": [0.0, 1e300]}, "decay": {"granularity": "scalar", "initial": [0.0, 1.0]}},
-    {"scaling": {"gate": "dt", "initial": [1e-300, 1e-300]}, "decay": {"granularity": "scalar", "initial": [0.5, 0.5]}},
-    {"decay": {"granularity": "scalar", "map": "exp", "range": [0.0, 1e308], "initial": [1e307, 1e308]}},
+    {"scaling": {"base": 1e30}, "readout": {"kind": "softplus"}},
+    {"scaling": {"base": 1e-30, "where": "after"}, "readout": {"kind": "relu", "power": 2}},
+    {"scaling": {"gate": "exp", "cap": 1e30}},
+    {"scaling": {"gate": "exp", "initial": [1e29, 1e30]}},
+    {"scaling": {"gate": "dt", "initial": [0.0, 1e30]}, "decay": {"granularity": "scalar", "initial": [0.0, 1.0]}},
+    {"scaling": {"gate": "dt", "initial": [1e-30, 1e-30]}, "decay": {"granularity": "scalar", "initial": [0.5, 0.5]}},
+    {"decay": {"granularity": "scalar", "map": "exp", "range": [0.0, 1e30], "initial": [1e29, 1e30]}},
     {"decay": {"granularity": "scalar", "map": "exp", "range": [1.0, 1.0000000000000002]}},
     {"decay": {"granularity": "diagonal", "range": [0.0, 0.0], "initial": [0.0, 0.0]}},
     {
-        "decay": {"granularity": "diagonal", "initial": [0.0, 1e-300]},
+        "decay": {"granularity": "diagonal", "initial": [0.0, 1e-30]},
         "features": {"map": "one_minus_decay", "norm": "sum"},
     },
-    {"readout": {"kind": "exponential", "softcap": 1e-300}, "normalization": {"kind": "sum"}},
-    {"readout": {"kind": "exponential", "softcap": 1e300}, "normalization": {"kind": "sum"}},
-    {"readout": {"kind": "polynomial", "coefficients": [1e300, 1e-300, 1e300]}, "normalization": {"kind": "sum"}},
-    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1e300, 0.0, 0.0, 1e300]}},
-    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1e-300]}, "heads": {"state_dim": 2}},
-    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1.0, 1.0], "softcap": 1e300}},
-    {"readout": {"kind": "relu", "power": 2, "softcap": 1e300}, "normalization": {"kind": "sum"}},
-    {"readout": {"kind": "sigmoid", "offset": -1e308}, "normalization": {"kind": "sum"}},
-    {"readout": {"kind": "exponential"}, "shear": {"source": "constant", "slopes": -1e308}},
-    {"normalization": {"kind": "sum", "eps": 1e-320, "factor": 1e-308}, "features": {"map": "relu"}},
+    {"readout": {"kind": "exponential", "softcap": 1e-30}, "normalization": {"kind": "sum"}},
+    {"readout": {"kind": "exponential", "softcap": 1e30}, "normalization": {"kind": "sum"}},
+    {"readout": {"kind": "polynomial", "coefficients": [1e30, 1e-30, 1e30]}, "normalization": {"kind": "sum"}},
+    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1e30, 0.0, 0.0, 1e30]}},
+    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1e-30]}, "heads": {"state_dim": 2}},
+    {"readout": {"kind": "polynomial", "coefficients": [0.0, 1.0, 1.0], "softcap": 1e30}},
+    {"readout": {"kind": "relu", "power": 2, "softcap": 1e30}, "normalization": {"kind": "sum"}},
+    {"readout": {"kind": "sigmoid", "offset": -1e30}, "normalization": {"kind": "sum"}},
+    {"readout": {"kind": "exponential"}, "shear": {"source": "constant", "slopes": -1e30}},
+    {"normalization": {"kind": "sum", "eps": 1e-320, "factor": 1e-30}, "features": {"map": "relu"}},
 ]
 
 

@@ -56,7 +56,8 @@ blocks:
       readout: {choice: [{kind: exponential}, {kind: identity}, {kind: relu}]}
       normalization: {kind: {choice: [sum, none]}}
       scaling: {base: {choice: [1, n^-1/2]}}
-      heads: {num_heads: 4, state_dim: {range: [8, 32], int: true, log: true}, head_dim: 16}
+      heads: {num_heads: 4, state_dim: 16, head_dim: 16}
+      io: {short_conv: {width: {range: [8, 32], int: true, log: true}, "on": [k]}}
 tasks: [in_context_recall, selective_copying]
 budget: {trials: 12}
 """
@@ -69,7 +70,7 @@ def space(text: str = SPACE, **settings: object) -> Space:
 
 
 def judge(candidate: Candidate) -> Judgement:
-    """Rejects unscaled scores; sizes are the key width; the fingerprint leaves out the name."""
+    """Rejects unscaled scores; `parameters` is the width of the convolution; the fingerprint leaves out the name."""
     mixer = candidate.blocks[0].mixers[0]
     text = candidate.model_copy(update={"name": "x"}).model_dump_json()
     return Judgement(
@@ -77,16 +78,16 @@ def judge(candidate: Candidate) -> Judgement:
         report={"findings": [], "summary": {"errors": int(mixer.scaling.base == 1)}},
         rejected=mixer.scaling.base == 1,
         facts={
-            task: {"parameters": float(mixer.heads.state_dim), "state_bytes": 1.0, "decode_macs": 1.0}
+            task: {"parameters": float(mixer.io.short_conv.width), "state_bytes": 1.0, "decode_macs": 1.0}
             for task in ("in_context_recall", "selective_copying")
         },
     )
 
 
 def accuracy(job: Job) -> float:
-    """A made-up score that depends on the job alone: relu is good, and so is a wide key."""
+    """A made-up score that depends on the job alone: relu is good, and so is a wide convolution."""
     mixer = Candidate.model_validate(job.spec).blocks[0].mixers[0]
-    return 0.3 * (mixer.readout.kind == "relu") + mixer.heads.state_dim / 100 + 0.01 * job.seed
+    return 0.3 * (mixer.readout.kind == "relu") + mixer.io.short_conv.width / 100 + 0.01 * job.seed
 
 
 def work(store: Store, most: int = 64) -> int:

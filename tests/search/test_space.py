@@ -36,14 +36,14 @@ def write(tmp_path: Path, text: str) -> Path:
 
 
 def test_holes_are_filled_as_chosen() -> None:
-    picking = Picking({"blocks[0].mixer.readout": "relu", "blocks[0].mixer.heads.state_dim": 20})
+    picking = Picking({"blocks[0].mixer.readout": "relu", "blocks[0].mixer.io.short_conv.width": 20})
     mixer = space().candidate(picking).blocks[0].mixers[0]
-    assert (mixer.readout.kind, mixer.heads.state_dim, mixer.normalization.kind) == ("relu", 20, "sum")
+    assert (mixer.readout.kind, mixer.io.short_conv.width, mixer.normalization.kind) == ("relu", 20, "sum")
     assert picking.names == [
         "blocks[0].mixer.readout",
         "blocks[0].mixer.normalization.kind",
         "blocks[0].mixer.scaling.base",
-        "blocks[0].mixer.heads.state_dim",
+        "blocks[0].mixer.io.short_conv.width",
     ]
 
 
@@ -117,6 +117,7 @@ BAD = [
     ("state_dim: 8", "state_dim: {range: [1.5, 8], int: true}", "whole bounds", 5),
     ("state_dim: 8", "state_dim: {range: 8}", "two numbers", 5),
     ("state_dim: 8", "state_dim: {range: [4, 8], int: 1}", "true or false", 5),
+    ("state_dim: 8", "state_dim: {range: [4, 8], int: true}", "protocol `tiny` sets `state_dim` itself", 5),
     ("seeds: 2", "seeds: 0", "seeds", 6),
     ("seeds: 2", "seedss: 2", "did you mean `seeds`", 6),
     ("seeds: 2", "objectives: [speed]", "accuracy", 6),
@@ -142,11 +143,11 @@ def test_options_that_only_do_not_go_together_are_left_to_the_search() -> None:
     text = """
 tasks: [parity]
 model: {model_dim: 64}
-mixer: {heads: {num_heads: {choice: [4, 8]}, kv_groups: {choice: [4, 8]}}}
+mixer: {support: {window: {choice: [null, 8]}, chunk: {choice: [null, 8]}}}
 """
     found = space(text)
     with pytest.raises(SpecError):
-        found.candidate(Picking({"mixer.heads.num_heads": "4", "mixer.heads.kv_groups": "8"}))
+        found.candidate(Picking({"mixer.support.window": "8", "mixer.support.chunk": "8"}))
 
 
 def test_the_example_of_the_documentation_loads(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def test_values_are_the_mean_over_tasks_of_the_mean_over_seeds(store: Store) -> 
     search = begin(store, space(budget={"trials": 1}, objectives=["accuracy", "parameters"]))
     finish(search)
     [proposal] = ledger.proposals(store, ledger.study(store, "s").id, "done")
-    width = proposal.spec["blocks"][0]["mixer"]["heads"]["state_dim"]
+    width = proposal.spec["blocks"][0]["mixer"]["io"]["short_conv"]["width"]
     expected = [accuracy(Job(id=1, attempt=1, fingerprint="", spec=proposal.spec, task="t", seed=s)) for s in (0, 1)]
     assert proposal.values == pytest.approx((sum(expected) / 2, width))
 
@@ -138,14 +138,14 @@ def test_catalogue_entries_of_the_start_come_first(store: Store) -> None:
 def test_choices_that_do_not_go_together_are_refused_with_their_message(store: Store) -> None:
     text = """
 name: clash
-mixer: {heads: {num_heads: {choice: [4, 8]}, kv_groups: {choice: [4, 8]}}}
+mixer: {support: {window: {choice: [null, 8]}, chunk: {choice: [null, 8]}}}
 tasks: [in_context_recall, selective_copying]
 budget: {trials: 3}
 """
     finish(begin(store, space(text)))
     refused = ledger.proposals(store, ledger.study(store, "s").id, "rejected")
     assert refused
-    assert "kv_groups" in refused[0].report["findings"][0]["message"]
+    assert "exclude each other" in refused[0].report["findings"][0]["message"]
     assert status(store, "s").rejected[0].codes == ("invalid-spec",)
 
 

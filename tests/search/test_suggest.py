@@ -31,7 +31,7 @@ def run(one: Adviser, asks: int) -> list[Point]:
         if is_unscaled(point):
             one.tell(point.trial, "rejected")
         else:
-            values = [float(point.parameters["blocks[0].mixer.heads.state_dim"])]
+            values = [float(point.parameters["blocks[0].mixer.io.short_conv.width"])]
             one.tell(point.trial, "measured", values * len(one.space.settings.objectives))
     return points
 
@@ -62,7 +62,7 @@ def test_a_rebuilt_adviser_proposes_what_the_old_one_would(name: str) -> None:
             point.parameters,
             point.distributions,
             "measured",
-            (float(point.parameters["blocks[0].mixer.heads.state_dim"]),),
+            (float(point.parameters["blocks[0].mixer.io.short_conv.width"]),),
         )
         for number, point in enumerate(points)
     ]

@@ -14,7 +14,7 @@ from workers import spool
 from workers.worker import EXIT_INTERRUPTED, EXIT_SERVER_GONE
 
 pytestmark = pytest.mark.slow
-RAY = ("raylet", "gcs_server", "ray::")
+MARK = "SEXTANT_TEST_EXECUTOR"
 
 # Runs the executor as its own process with an evaluation that takes no training: job n sleeps, then scores n; job 13
 # kills its actor the first time.
@@ -42,37 +42,38 @@ sys.exit(executor.main(sys.argv[1:]))
 def start(url: str, folder: Path, *, seconds: float = 0.05, patience: float = 5.0) -> subprocess.Popen:
     arguments = [url, "--spool", str(folder), "--workers", "2", "--patience", str(patience)]
     program = PROGRAM.format(seconds=seconds)
-    return subprocess.Popen([sys.executable, "-c", program, *arguments], start_new_session=True)
+    return subprocess.Popen(
+        [sys.executable, "-c", program, *arguments],
+        env=os.environ | {MARK: str(folder)},
+        start_new_session=True,
+    )
 
 
-def ray_processes() -> set[int]:
-    """Processes of Ray on this machine that are alive (a zombie waits for its parent only).
+def descendants(folder: Path) -> list[str]:
+    """What lives of the executor started for `folder`: every process inherits its mark.
 
-    Its two agents are left out: after kill -9 of a driver they notice within a minute, and they hold no job.
+    Ray's two agents are left out: after kill -9 of a driver they notice within a minute, and they hold no job.
     """
-    found = set()
-    for folder in Path("/proc").glob("[0-9]*"):
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            command, state = (
-                (folder / "cmdline").read_text(),
-                (folder / "stat").read_text().rpartition(")")[2].split()[0],
-            )
+            marked = f"{MARK}={folder}" in (process / "environ").read_text().split("\0")
+            command = (process / "cmdline").read_text().replace("\0", " ")
         except OSError:
             continue
-        if state != "Z" and "Agent" not in command and any(word in command for word in RAY):
-            found.add(int(folder.name))
+        if marked and command and "Agent" not in command:
+            found.append(command)
     return found
 
 
 @pytest.fixture(autouse=True)
-def no_process_is_left():
-    """Fails a test after which a process of Ray lives that did not before."""
-    before = ray_processes()
+def no_process_is_left(tmp_path):
+    """Fails a test that leaves a process of its executor behind."""
     yield
     deadline = time.monotonic() + 15
-    while ray_processes() - before and time.monotonic() < deadline:
+    while descendants(tmp_path) and time.monotonic() < deadline:
         time.sleep(0.2)
-    assert ray_processes() - before == set()
+    assert descendants(tmp_path) == []
 
 
 def wait_for(condition, seconds: float = 60.0) -> None:
@@ -120,6 +121,7 @@ def test_kill_9_leaves_no_process(tmp_path):
     with owner.listening() as url:
         process = start(url, tmp_path, seconds=60)
         wait_for(lambda: owner.beats)
+        assert any("raylet" in command for command in descendants(tmp_path))
         os.kill(process.pid, signal.SIGKILL)
         assert process.wait(30) == -signal.SIGKILL
 
