@@ -1,7 +1,9 @@
 """`check`: the report of one candidate. Pure; the command line, the service and the search call this function."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from checkers import suppress
@@ -27,22 +29,26 @@ def check(
     *,
     document: "Document | None" = None,
     measurements: Iterable[Measurement] = (),
+    unread: Iterable[str] = (),
+    approximated: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """The report on `candidate`.
 
     Args:
         document: the file the candidate came from; gives every finding its line and column.
         measurements: what probes found; a rule says where they confirm or contradict it.
+        unread: keys of the config.json it came from that the importer does not know.
+        approximated: keys of it that the importer follows in part only, with the reason.
     """
     settings = settings or _default_settings()
     rules = [rule for rule in all_rules() if settings.runs(rule)]
-    context = Context(candidate, tuple(measurements))
+    context = Context(candidate, tuple(measurements), unread=tuple(unread), approximated=approximated)
     found = tuple(suppress.suppressions(candidate))
 
     judged = {rule.code: tuple(rule.check(context)) for rule in rules if rule.stage == "spec"}
     findings = suppress.silenced(_findings(rules, judged, context, settings, document), found)
 
-    last = Context(candidate, context.measurements, suppress.unused(findings, found, rules))
+    last = replace(context, unused=suppress.unused(findings, found, rules))
     late = {rule.code: tuple(rule.check(last)) for rule in rules if rule.stage == "report"}
     findings += _findings(rules, late, last, settings, document)
 

@@ -1,5 +1,6 @@
 """A rule: its documentation, its examples and its check in one record; one file of `checkers/rules/` holds one rule."""
 
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from designspace.units import discover
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    from designspace.specfile import Loaded
 
 PACKAGE = "checkers.rules"
 CODE = re.compile(r"CD[1-9]\d\d")
@@ -37,11 +40,16 @@ class Unused:
 
 @dataclass(frozen=True)
 class Context:
-    """What a rule may read: the candidate, measurements of it, and the graph of its stack (built when first asked)."""
+    """What a rule may read: the candidate, measurements of it, and the graph of its stack (built when first asked).
+
+    `unread` and `approximated` are what the importer says of the config.json the candidate came from.
+    """
 
     candidate: Candidate
     measurements: tuple[Measurement, ...] = ()
     unused: tuple[Unused, ...] = ()
+    unread: tuple[str, ...] = ()
+    approximated: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def target(self) -> Target:
@@ -132,7 +140,8 @@ class Rule:
         name: kebab case, the bad pattern; the file name with dashes.
         group: proof, suspect, numerics, advice, or nursery (off unless selected).
         what, why, fix: prose; `exceptions` are the known false alarms that it must not raise.
-        passes, fails: spec mappings or `catalogue:NAME`, resolved by `resolved`; the conformance test runs them.
+        passes, fails: spec mappings, config.json mappings or `catalogue:NAME`, loaded by `loaded`; the conformance test
+            runs them.
         kinds: the rows of the severity table that its findings use.
         fields_read: paths in the spec, relative to the mixer unless they start with `model`, `target` or `blocks`.
         check: the logic.
@@ -184,11 +193,20 @@ def all_rules() -> tuple[Rule, ...]:
 
 def resolved(example: Example) -> Candidate:
     """The candidate of an example: `catalogue:NAME`, or a spec mapping that may hold only `mixer`."""
-    if isinstance(example, str):
-        from designspace.specfile import load  # examples are for documentation and tests, not for checking
+    return loaded(example).candidate
 
-        return load(example)
+
+def loaded(example: Example) -> "Loaded":
+    """The candidate of an example with its places; a mapping with `model_type` is a config.json."""
+    from designspace.document import parse  # examples are for documentation and tests, not for checking
+    from designspace.specfile import Loaded, dump, load_config, load_with_places
+
+    if isinstance(example, str):
+        return load_with_places(example)
+    if "model_type" in example:
+        return load_config(parse(json.dumps(example), "config.json"))
     data = dict(example)
     if "mixer" in data:
         data["blocks"] = [{"mixer": data.pop("mixer")}]
-    return Candidate.model_validate({"name": "example", **data})
+    candidate = Candidate.model_validate({"name": "example", **data})
+    return Loaded(candidate, parse(dump(candidate), "example.yaml"))

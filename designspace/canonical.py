@@ -1,7 +1,8 @@
 """The canonical form of a candidate and its fingerprint: two specs of one function have one name.
 
 The fingerprint is the SHA-256 of the canonical JSON. It covers the function only: not the name, the target, suppressed
-findings, nor execution (form, stabiliser, every number format, the placement of eps).
+findings, nor execution (form, stabiliser, every number format, the placement of eps). Of the target it covers seq_len
+where a mixer reads it (`length_kind: target`), and nothing else.
 """
 
 import hashlib
@@ -48,7 +49,7 @@ def canonical(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
 
 def canonical_json(spec: MixerSpec | Candidate) -> str:
     """The canonical form of the function as JSON: every key written out and sorted, none that is not function."""
-    return _json(canonical(function(spec)))
+    return _json(function(canonical(function(spec))))  # a rewriting can make the length of the target void
 
 
 def fingerprint(candidate: Candidate) -> str:
@@ -73,8 +74,17 @@ def function(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
         case Candidate():
             model = spec.model.model_copy(update={"residual_dtype": ModelSpec().residual_dtype})
             blocks = tuple(map(_block_function, spec.blocks))
-            outside = {"name": "unnamed", "target": Target(), "lint": Lint()}
+            outside = {"name": "unnamed", "target": _target_function(spec), "lint": Lint()}
             return spec.model_copy(update={"model": model, "blocks": blocks, **outside})
+
+
+def _target_function(candidate: Candidate) -> Target:
+    """The default target, with the length of the candidate's own where a mixer reads it."""
+    return Target(seq_len=candidate.target.seq_len) if _reads_target_length(candidate) else Target()
+
+
+def _reads_target_length(candidate: Candidate) -> bool:
+    return any(mixer.reads_target_length for block in candidate.blocks for mixer in block.mixers)
 
 
 def _mixer_function(mixer: MixerSpec) -> MixerSpec:
@@ -95,7 +105,10 @@ def _block_function(block: Block) -> Block:
 
 
 def _json(form: Spec) -> str:
-    return json.dumps(_plain(form), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    data = _plain(form)
+    if isinstance(form, Candidate) and _reads_target_length(form):
+        data["target"] = {"seq_len": form.target.seq_len}
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
 def _digest(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, field_validator
 
 MAX_ID = 2**63 - 1  # of a database
+MAX_STEPS = 20_000  # a user may ask for: the published schedule of MAD; their sequences are drawn before the first step
 
 Status = Literal["done", "diverged", "failed", "oom", "timeout", "lost", "cancelled"]
 

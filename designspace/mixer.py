@@ -17,7 +17,7 @@ from designspace.heads import Heads
 from designspace.io import InputOutput
 from designspace.lift import Lift
 from designspace.normalization import Normalization
-from designspace.readout import Identity, Readout
+from designspace.readout import Identity, Readout, Sigmoid
 from designspace.rotation import Rotation
 from designspace.scaling import Scaling
 from designspace.shear import Shear
@@ -196,6 +196,12 @@ class MixerSpec(Spec):
         linear = readouts.polynomial_coefficients(self.readout) is not None or self.score_is_additive
         bounded = self.support.window is None and self.lift.kind != "fenwick" and self.support.mask != "none"
         return linear and bounded and self.shear.source != "table"
+
+    @property
+    def reads_target_length(self) -> bool:
+        """target.seq_len enters the coefficients: as eta, or as the offset of a sigmoid."""
+        offset = isinstance(self.readout, Sigmoid) and self.readout.offset == "-log_length"
+        return self.normalization.length_kind == "target" and (offset or self.normalization.kind == "length")
 
     @property
     def score_is_additive(self) -> bool:

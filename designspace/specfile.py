@@ -3,8 +3,8 @@
 import io
 import os
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, field
 from enum import Enum
 from math import isinf
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CATALOGUE_PREFIX = "catalogue:"
 SPEC_KEYS = {"sextant", "blocks", "mixer"}
 SPACE_KEY = "tasks"
+RANGE_KEYS = frozenset({"range", "log", "int"})  # of a hole for a number
 CONFIG_KEYS = {"model_type", "architectures", "ssm_cfg"}
 LINE_WIDTH = 120
 FLOW_LEVELS = 2
@@ -37,10 +38,16 @@ MERGE_KEYS = {"<<", "="}
 
 @dataclass(frozen=True)
 class Loaded:
-    """A candidate with the document that says where each of its keys stands."""
+    """A candidate with the document that says where each of its keys stands.
+
+    `unread` and `approximated` are the keys of a config.json that the importer does not know, or follows in part only
+    (with the reason).
+    """
 
     candidate: Candidate
     document: Document
+    unread: tuple[str, ...] = ()
+    approximated: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(source: str | os.PathLike[str]) -> Candidate:
@@ -61,7 +68,7 @@ def load_with_places(source: str | os.PathLike[str]) -> Loaded:
     if name.endswith(".json") or name == "-":
         document = read(source, special_numbers=True)
         if is_config(document):
-            return Loaded(imported(document).candidate, _at_model_type(document))
+            return load_config(document)
         if document.special_number:
             raise document.special_number
         return load_document(document)
@@ -77,10 +84,44 @@ def load_document(document: Document) -> Loaded:
     """The candidate that `document` holds, with `use` expanded."""
     if "mixer" in document.data and "blocks" not in document.data:
         document = _one_layer(document)
-    data = expanded(document)
-    if document.file[:1] != "<":
-        data.setdefault("name", Path(document.file).stem[:MAX_NAME])
-    return Loaded(validate(document, Candidate, data), document)
+    try:
+        data = expanded(document)
+        if document.file[:1] != "<":
+            data.setdefault("name", Path(document.file).stem[:MAX_NAME])
+        return Loaded(validate(document, Candidate, data), document)
+    except SpecError:
+        _refuse_space(document)
+        raise
+
+
+def _refuse_space(document: Document) -> None:
+    """Raise if the document is no spec because it is a space file, which has `tasks` or holes."""
+    path: KeyPath | None = (SPACE_KEY,) if SPACE_KEY in document.data else _hole(document.data, ())
+    if path is not None:
+        message = f"`{path[-1]}` makes this a space file; search it with `sextant search run`, or lint a spec."
+        raise document.error(message, path)
+
+
+def _hole(data: Any, path: KeyPath) -> KeyPath | None:
+    """Path of the first `choice` or `range` that leaves a value open; `decay.range` is a field."""
+    items: Iterable[tuple[str | int, Any]] = ()
+    if isinstance(data, list):
+        items = enumerate(data)
+    elif isinstance(data, dict):
+        items = data.items()
+        if "choice" in data:
+            return (*path, "choice")
+        if "range" in data and data.keys() <= RANGE_KEYS and path[-1:] != ("decay",):
+            return (*path, "range")
+    found = (_hole(value, (*path, key)) for key, value in items)
+    return next((hole for hole in found if hole is not None), None)
+
+
+def load_config(document: Document) -> Loaded:
+    """The candidate of a Hugging Face config.json."""
+    found = imported(document)
+    accounted = {*found.unknown, *found.approximated}
+    return Loaded(found.candidate, _config_places(document, accounted), found.unknown, found.approximated)
 
 
 def is_spec(document: Document) -> bool:
@@ -178,11 +219,12 @@ def record(value: Any) -> Any:
             return value
 
 
-def _at_model_type(document: Document) -> Document:
-    """A document whose every path stands at `model_type`: a config.json has no key of ours, and that one decides."""
+def _config_places(document: Document, keys: Set[str]) -> Document:
+    """A document where `keys` stand where they are and all else at `model_type`, which decides what the spec holds."""
     place = document.span("model_type")
     start, end = Mark(place.line, place.column), Mark(place.end_line, place.end_column)
-    return Document(document.file, Node(None, start, end))
+    entries = document.root.content if isinstance(document.root.content, dict) else {}
+    return Document(document.file, Node({key: entries[key] for key in entries if key in keys}, start, end))
 
 
 def _one_layer(document: Document) -> Document:

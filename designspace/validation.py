@@ -122,6 +122,11 @@ def _allowed(details: Any) -> str:
             return f"a list of at least {context['min_length']} items"
         case "too_long":
             return f"a list of at most {context['max_length']} items"
+        case "string_too_short":
+            least = context["min_length"]
+            return f"text of at least {least} character{'s' if least > 1 else ''}"
+        case "string_too_long":
+            return f"text of at most {context['max_length']} characters"
         case "tuple_type" | "list_type":
             return "a list"
         case "model_type" | "model_attributes_type" | "dict_type":
@@ -141,6 +146,8 @@ def _wrong_value(key: str, value: Any, allowed: str) -> str:
 def _unknown_key(schema: Schema, location: Sequence[str | int]) -> str:
     name = str(location[-1])
     known = sorted(_properties(schema, location[:-1]))
+    if name.lower() == "true" and "on" in known:
+        return f'unknown key {quoted(name)}; tools of YAML 1.1 write `on` so: write the key as `"on"`.'
     close = nearest(name, known)
     remedy = f"did you mean `{close}`?" if close else "remove it."
     listed = f" Keys here: {', '.join(known[:MAX_LISTED])}." if known and not close else ""

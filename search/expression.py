@@ -47,7 +47,10 @@ def predicate(text: str, columns: Sequence[str]) -> Callable[[Row], bool]:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         hint = "; equality is `==`" if "=" in text and "==" not in text else ""
         raise SpecError(f"The filter {quoted(text)} cannot be read{hint}; write it like {EXAMPLE}.") from error
-    test = _compiled(tree.body, frozenset(columns))
+    try:
+        test = _compiled(tree.body, frozenset(columns))
+    except RecursionError as error:
+        raise SpecError(f"The filter {quoted(text)} is nested too deeply; write it like {EXAMPLE}.") from error
     return lambda row: bool(test(row))
 
 

@@ -6,15 +6,17 @@ as long as the file keeps its keys, so a study can be resumed after options were
 """
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from designspace.document import Document, Entry, Node
 from designspace.events import KeyPath, quoted
+from designspace.specfile import RANGE_KEYS
 
+MAX_OPTIONS = 1000  # of one choice; more numbers are a range
 MAX_LABEL = 60  # characters of an item written out; a longer one is called by its place
 TAGS = ("use", "kind", "name")  # keys that name a mapping, best first
-RANGE_KEYS = frozenset({"range", "log", "int"})
 RANGE_IS_A_FIELD = "decay"  # `decay: {range: [0, 1]}` is the decay's own range, not a hole
 
 
@@ -110,9 +112,11 @@ def _choice(document: Document, node: Node, path: KeyPath) -> Choice:
     items = entries["choice"].node.content
     if not isinstance(items, list) or not items:
         raise document.error("`choice` must be a list of at least one item.", (*path, "choice"))
+    if len(items) > MAX_OPTIONS:
+        raise document.error(f"a choice of {len(items)} items; give at most {MAX_OPTIONS}.", (*path, "choice"))
     labels = _labels(items)
-    twice = next((label for label in labels if labels.count(label) > 1), None)
-    if twice is not None:
+    twice, count = Counter(labels).most_common(1)[0]
+    if count > 1:
         raise document.error(f"the choice has {quoted(twice)} twice; remove one.", (*path, "choice"))
     return Choice(labels, tuple(items))
 

@@ -224,7 +224,14 @@ def _lock(store: Store) -> Iterator[None]:
     if store.engine.dialect.name != "sqlite":
         yield
         return
-    with Path(f"{store.engine.url.database}.owner").open("a+") as file:
+    path = Path(f"{store.engine.url.database}.owner")
+    try:
+        file = path.open("a+")
+    except OSError as error:
+        raise SpecError(
+            f"cannot be written ({error.strerror}); the store needs a folder it may write to.", file=str(path)
+        ) from error
+    with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

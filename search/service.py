@@ -6,8 +6,8 @@
     GET  /v1/studies/{name}     GET /healthz
 
 Every POST may be sent again: a repeated claim returns the same leases, a repeated result changes nothing. Errors are
-problem+json (RFC 9457); 503 means that the store is in trouble and the same request may help later. A token, if there is
-one, is needed for all but /healthz. The schema is `create_app(...).openapi()`; no page serves it.
+problem+json (RFC 9457); 503 means that the store is in trouble and that the same request may help later. A token, if
+there is one, is needed for all but /healthz. The schema is `create_app(...).openapi()`; no page serves it.
 """
 
 import hmac

@@ -35,6 +35,7 @@ from designspace.document import Document, Node, parse, read
 from designspace.entry import PACKAGE as CATALOGUE
 from designspace.errors import SpecError
 from designspace.events import KeyPath, nearest, quoted, split_path
+from designspace.job import MAX_STEPS
 from designspace.spec import Spec
 from designspace.specfile import load_document
 from designspace.validation import validate
@@ -47,24 +48,28 @@ from workers.protocol import PROTOCOLS, SET_BY_PROTOCOL
 TASKS = "workers.tasks"
 SAMPLERS = "search.samplers"
 CANDIDATE_KEYS = frozenset({*Candidate.model_fields, "mixer"})
-MAX_FILLS = 2000  # of the first look, one per option
+MAX_FILLS = 500  # of the first look, one per option; fewer in a large file, so that it takes seconds
+MAX_LOOKED_AT = 100_000  # values in all of them together
+MAX_UNITS = 1_000_000_000  # of a budget
 LABELS = re.compile(r"<[^>]*>")  # of the choices above a hole, in its name
 TRIES = 32  # random fillings of the other holes before an option counts as wrong by itself
+
+Seed = Annotated[int, Field(ge=0, le=2**31 - 1)]
 
 
 class SamplerChoice(Spec):
     """Which sampler proposes, and the seed of all it draws."""
 
     name: str = "tpe"
-    seed: Annotated[int, Field(ge=0, le=2**31 - 1)] = 0
+    seed: Seed = 0
 
 
 class BudgetSpec(Spec):
     """What the search may spend; see `ledger.Budget`."""
 
-    trials: Annotated[int, Field(ge=1)] = 20
-    jobs: Annotated[int | None, Field(ge=0)] = None
-    seconds: Annotated[float | None, Field(gt=0)] = None
+    trials: Annotated[int, Field(ge=1, le=MAX_UNITS)] = 20
+    jobs: Annotated[int | None, Field(ge=0, le=MAX_UNITS)] = None
+    seconds: Annotated[float | None, Field(gt=0, le=MAX_UNITS)] = None
 
 
 class Settings(Spec):
@@ -72,11 +77,11 @@ class Settings(Spec):
 
     tasks: Annotated[tuple[str, ...], Field(min_length=1)]
     objectives: Annotated[tuple[Objective, ...], Field(min_length=1)] = ("accuracy",)
-    seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[tuple[int, ...], Field(min_length=1)] = 2
+    seeds: Annotated[int, Field(ge=1, le=1000)] | Annotated[tuple[Seed, ...], Field(min_length=1, max_length=1000)] = 2
     budget: BudgetSpec = BudgetSpec()
     sampler: SamplerChoice = SamplerChoice()
     protocol: str = "tiny"
-    steps: Annotated[int | None, Field(ge=1)] = None
+    steps: Annotated[int | None, Field(ge=1, le=MAX_STEPS)] = None
     reject: tuple[str, ...] = ("error",)
     start: tuple[str, ...] = ()
 
@@ -143,6 +148,7 @@ def space_of(document: Document) -> Space:
     own = {key: value for key, value in document.data.items() if key not in CANDIDATE_KEYS}
     settings = validate(document, Settings, own)
     _refuse_unknown_names(document, settings)
+    _refuse_repeats(document, settings)
     name = document.data.get("name") or os.path.splitext(os.path.basename(document.file))[0]
     space = Space(str(name), document, holey, settings)
     for hole in _try_every_option(space):
@@ -181,6 +187,21 @@ def _refuse_unless_in(document: Document, path: KeyPath, name: str, known: Seque
         raise document.error(f"{quoted(name)} is not known here; {remedy}", path)
 
 
+def _refuse_repeats(document: Document, settings: Settings) -> None:
+    """Refuse a task, seed, objective or start that is listed twice: it is one run, and would be counted twice."""
+    seeds = settings.seeds if isinstance(settings.seeds, tuple) else ()
+    listed: dict[str, tuple[object, ...]] = {
+        "tasks": settings.tasks,
+        "seeds": seeds,
+        "objectives": settings.objectives,
+        "start": settings.start,
+    }
+    for key, items in listed.items():
+        for index, item in enumerate(items):
+            if item in items[:index]:
+                raise document.error(f"`{key}` lists {quoted(item)} twice; remove one.", (key, index))
+
+
 class _Trying:
     """Fills holes as it was told, the others with their first option or by chance, and notes every option it met."""
 
@@ -188,6 +209,7 @@ class _Trying:
         self.wanted = wanted
         self.rng = rng
         self.met: dict[str, tuple[str | float, ...]] = {}
+        self.is_free = False  # another try may fill a hole in another way
 
     def label(self, name: str, labels: tuple[str, ...]) -> str:
         return str(self._pick(name, labels))
@@ -198,6 +220,7 @@ class _Trying:
 
     def _pick(self, name: str, options: tuple[str | float, ...]) -> str | float:
         self.met[name] = options
+        self.is_free |= len(options) > 1 and name not in self.wanted
         return self.wanted.get(name, self.rng.choice(options) if self.rng else options[0])
 
 
@@ -220,7 +243,7 @@ def _try_every_option(space: Space) -> set[str]:
     """
     waiting: list[dict[str, str | float]] = [{}]
     seen: set[str] = set()
-    for _ in range(MAX_FILLS):
+    for _ in range(min(MAX_FILLS, 1 + MAX_LOOKED_AT // _count(space.holey))):
         if not waiting:
             break
         wanted = waiting.pop(0)
@@ -232,6 +255,17 @@ def _try_every_option(space: Space) -> set[str]:
     return seen
 
 
+def _count(node: Node) -> int:
+    """How many values stand in `node`, itself included."""
+    match node.content:
+        case dict() as entries:
+            return 1 + sum(_count(entry.node) for entry in entries.values())
+        case list() as items:
+            return 1 + sum(_count(item) for item in items)
+        case _:
+            return 1
+
+
 def _try(space: Space, wanted: dict[str, str | float]) -> _Trying:
     rng = random.Random(0)
     first: SpecError | None = None
@@ -241,6 +275,8 @@ def _try(space: Space, wanted: dict[str, str | float]) -> _Trying:
             space.candidate(trying)
         except SpecError as error:
             first = first or error
+            if not trying.is_free:
+                break
         else:
             return trying
     raise first or ValueError("TRIES must not be negative.")

@@ -5,8 +5,10 @@ loop may be killed at any point and a new one goes on.
 """
 
 import json
+import logging
 from dataclasses import dataclass, field
 from hashlib import sha256
+from typing import Any
 
 from designspace.candidate import Candidate
 from search import leases, ledger
@@ -16,12 +18,15 @@ from search.objectives import values
 from search.space import Space
 from search.store import Store
 from search.suggest import HISTORY, Adviser, Outcome, Past, Point
-from search.tables import ProposalState
+from search.tables import FINGERPRINT_LENGTH, ProposalState
 
 PATIENCE = 300  # asks in a row without a new candidate, after which the space counts as exhausted
 REBUILD_AFTER = 2 * HISTORY  # trials in the adviser's memory after which the old ones are dropped
 INVALID = "invalid-spec"  # code of the finding of a point whose choices do not go together
+INTERNAL = "internal-error"  # code of the finding of a candidate on which a check failed
 ENDED = ("stopped", "done")
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -87,7 +92,7 @@ class Search:
         starts = self.space.settings.start
         if self.asked < len(starts):
             start = self.space.start(self.asked)
-            point, draft = None, _draft(self.judge(start), start)
+            point, draft = None, self._judged(start)
         else:
             point = self.adviser.ask(self.asked)
             draft = self._draft_of(point)
@@ -101,10 +106,21 @@ class Search:
         if point.candidate is None:
             return _invalid(point)
         named = point.candidate.model_copy(update={"name": point.label[:200] or self.space.name})
-        draft = _draft(self.judge(named), named)
-        return draft.model_copy(
+        return self._judged(named).model_copy(
             update={"parameters": dict(point.parameters), "distributions": dict(point.distributions)}
         )
+
+    def _judged(self, candidate: Candidate) -> Draft:
+        """The draft of a candidate; one on which the judge itself fails is rejected with that as its finding.
+
+        Whatever a rule trips over, it must not end the search here, nor again at every resume: the same point would
+        come up each time.
+        """
+        try:
+            return _draft(self.judge(candidate), candidate)
+        except Exception as error:
+            _log.exception("A check failed on %s, which is rejected", candidate.name)
+            return _rejected(candidate, f"internal error, please report: {type(error).__name__}: {error}")
 
     def _follow_up(self, proposal: Proposal) -> None:
         """Tell the adviser at once what is known at once."""
@@ -175,19 +191,35 @@ def _draft(judgement: Judgement, candidate: Candidate) -> Draft:
     )
 
 
-def _invalid(point: Point) -> Draft:
-    """A rejected draft for choices that make no candidate; the digest of the choices stands in for the fingerprint."""
-    text = json.dumps(dict(point.parameters), sort_keys=True)
-    finding = {"code": INVALID, "severity": "error", "message": str(point.error), "suppressed": False}
+def _rejected(candidate: Candidate, message: str) -> Draft:
+    """A rejected draft of a candidate that cannot be judged; a digest of its spec stands in for the fingerprint."""
+    spec = candidate.model_dump(mode="json")
     return Draft(
-        fingerprint=sha256(text.encode()).hexdigest()[:12],
+        fingerprint=_digest(spec), name=candidate.name, spec=spec, report=_report(INTERNAL, message), rejected=True
+    )
+
+
+def _invalid(point: Point) -> Draft:
+    """A rejected draft for choices that make no candidate; a digest of the choices stands in for the fingerprint."""
+    return Draft(
+        fingerprint=_digest(dict(point.parameters)),
         name=point.label[:200] or INVALID,
         spec={},
-        report={"findings": [finding], "summary": {"errors": 1, "warnings": 0, "infos": 0}},
+        report=_report(INVALID, str(point.error)),
         rejected=True,
         parameters=dict(point.parameters),
         distributions=dict(point.distributions),
     )
+
+
+def _digest(data: dict[str, Any]) -> str:
+    return sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()[:FINGERPRINT_LENGTH]
+
+
+def _report(code: str, message: str) -> dict[str, Any]:
+    """A report of one error."""
+    finding = {"code": code, "severity": "error", "message": message, "suppressed": None}
+    return {"findings": [finding], "summary": {"errors": 1, "warnings": 0, "infos": 0}}
 
 
 def _outcome(proposal: Proposal) -> Outcome | None:

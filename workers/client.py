@@ -25,6 +25,7 @@ FIRST_PAUSE_SECONDS = 0.1
 LONGEST_PAUSE_SECONDS = 5.0
 PATIENCE_SECONDS = 60.0
 RESULTS_PER_REQUEST = 64
+UNFIT = (httpx.codes.BAD_REQUEST, httpx.codes.REQUEST_ENTITY_TOO_LARGE, httpx.codes.UNPROCESSABLE_ENTITY)
 
 
 class ServerGoneError(ConnectionError):
@@ -33,6 +34,10 @@ class ServerGoneError(ConnectionError):
 
 class RejectedError(RuntimeError):
     """The server understood the request and refused it; sending it again would not help."""
+
+
+class UnfitError(RejectedError):
+    """What was sent is at fault, whoever sends it."""
 
 
 class Claim(BaseModel):
@@ -109,11 +114,32 @@ class Client:
             self._post("/v1/results", {"worker": self.worker, "results": part}, patience_seconds=patience_seconds)
 
     def deliver_spooled(self, folder: Path) -> int:
-        """Delivers what waits in a spool and forgets it there; the number of results."""
+        """Delivers what waits in a spool and forgets it there; the number of results that the server has now."""
         waiting = spool.read(folder)
-        self.deliver(waiting)
+        try:
+            self.deliver(waiting)
+        except UnfitError:
+            return sum(self._deliver_or_refuse(folder, result) for result in waiting)
         spool.remove(folder, waiting)
         return len(waiting)
+
+    def hand_in(self, folder: Path, result: Result) -> int:
+        """Spools a new result, then delivers all that waits; without room on the disk it is delivered unspooled."""
+        try:
+            spool.write(folder, result)
+        except OSError:
+            self.deliver([result])
+            return 1
+        return self.deliver_spooled(folder)
+
+    def _deliver_or_refuse(self, folder: Path, result: Result) -> bool:
+        try:
+            self.deliver([result])
+        except UnfitError as error:
+            spool.refuse(folder, result, str(error))
+            return False
+        spool.remove(folder, [result])
+        return True
 
     def _post(self, path: str, body: dict[str, Any], *, patience_seconds: float | None = None) -> Any:
         patience = self._patience_seconds if patience_seconds is None else patience_seconds
@@ -141,5 +167,6 @@ def _answer(response: httpx.Response) -> Any:
     if response.status_code == httpx.codes.TOO_MANY_REQUESTS or response.is_server_error:
         raise httpx.TransportError(f"the server answered {response.status_code}: {response.text[:200]}")
     if not response.is_success:
-        raise RejectedError(f"{response.request.url} answered {response.status_code}: {response.text[:500]}")
+        kind = UnfitError if response.status_code in UNFIT else RejectedError
+        raise kind(f"{response.request.url} answered {response.status_code}: {response.text[:500]}")
     return response.json()

@@ -1,17 +1,21 @@
 """Runs a job to a result whatever happens: one evaluator, under Ray, in a plain worker and in this process."""
 
+import math
+import time
 import traceback
 from collections.abc import Generator
 
 import torch
 
 from designspace.job import Job, Progress, Result, Status
+from workers.limits import LateError, alarm
 from workers.model import build as build_model
 from workers.protocol import named
 from workers.provenance import provenance
 from workers.train import Builder, default_device, train
 
 MAX_ERROR_CHARACTERS = 2000
+GRACE_SECONDS = 5.0  # beyond the limit, to reach the next point of the curve
 OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")  # in RuntimeErrors of torch
 
 
@@ -29,9 +33,9 @@ def evaluate(job: Job, *, build: Builder = build_model) -> Result:
 def evaluation(job: Job, *, build: Builder = build_model) -> Generator[Progress, None, Result]:
     """Yields the learning curve of `job` and returns its result; raises nothing but what ends the process.
 
-    `except Exception` stands here and nowhere else: a candidate is somebody's idea of a mixer, it may fail in any way
-    its model can, and a worker must survive it, since the store counts the failures of a candidate and another job
-    waits. KeyboardInterrupt and SystemExit pass, and so does the closing of the generator.
+    `except Exception` stands here, as it does where a search judges a candidate: a candidate is somebody's idea of a
+    mixer, it may fail in any way its model can, and a worker must survive it, since the store counts the failures of a
+    candidate and another job waits. KeyboardInterrupt and SystemExit pass, and so does the closing of the generator.
     """
     try:
         return (yield from _within_limit(job, train(job, build=build)))
@@ -40,21 +44,32 @@ def evaluation(job: Job, *, build: Builder = build_model) -> Generator[Progress,
 
 
 def _within_limit(job: Job, run: Generator[Progress, None, Result]) -> Generator[Progress, None, Result]:
-    """The run, ended at the first point of its curve that lies beyond the protocol's limit of time."""
-    limit = named(job.protocol).limit_seconds
+    """The run, ended beyond the protocol's limit of time: at a point of its curve, or else GRACE_SECONDS later."""
+    limit = named(job.protocol).limit_seconds or math.inf
     curve: list[Progress] = []
+    started = time.monotonic()
     while True:
+        seconds = time.monotonic() - started
         try:
-            curve.append(next(run))
+            with alarm(limit + GRACE_SECONDS - seconds):
+                curve.append(next(run))
         except StopIteration as stop:
             result: Result = stop.value
             return result
+        except LateError:
+            return _late(job, limit, curve, seconds=time.monotonic() - started)
         yield curve[-1]
         point = curve[-1]
-        if limit is not None and point.seconds > limit and point.step < point.steps:
+        if point.seconds > limit and point.step < point.steps:
             run.close()
-            error = f"{point.step} of {point.steps} steps took {point.seconds:.0f} s, more than {limit:g} s."
-            return _unfinished(job, "timeout", error, curve=tuple(curve), error_step=point.step, seconds=point.seconds)
+            return _late(job, limit, curve, seconds=point.seconds)
+
+
+def _late(job: Job, limit: float, curve: list[Progress], *, seconds: float) -> Result:
+    done = f"{curve[-1].step} of {curve[-1].steps} steps" if curve else "The first steps"
+    error = f"{done} took {seconds:.0f} s, more than {limit:g} s."
+    step = curve[-1].step if curve else None
+    return _unfinished(job, "timeout", error, curve=tuple(curve), error_step=step, seconds=seconds)
 
 
 def _failed(job: Job, error: Exception) -> Result:

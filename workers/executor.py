@@ -24,7 +24,6 @@ import ray
 from ray.exceptions import ActorUnavailableError, OutOfMemoryError, RayError, RayTaskError
 
 from designspace.job import Job, Progress, Result, Status
-from workers import spool
 from workers.client import Client
 from workers.worker import (
     POLL_SECONDS,
@@ -46,7 +45,10 @@ class Evaluator:
     def __init__(self, evaluation: Evaluation | None) -> None:
         import torch  # here and not above: the driver needs neither its memory nor its three seconds
 
+        from workers.limits import limit_memory
+
         torch.set_num_threads(1)
+        limit_memory()
         self._evaluation = evaluation or _default_evaluation()
 
     def is_up(self) -> bool:
@@ -176,8 +178,7 @@ def _work(client: Client, pool: Pool, *, spool_folder: Path, study: str | None) 
             next_claim = now if claim.jobs else now + POLL_SECONDS
             pause = beat_seconds(claim.lease_seconds)
         for result in pool.collect(WAIT_SECONDS):
-            spool.write(spool_folder, result)
-            delivered += client.deliver_spooled(spool_folder)
+            delivered += client.hand_in(spool_folder, result)
             next_claim = 0.0
         if pool.running and now >= next_beat:
             # A lost job is finished all the same: it takes seconds, and its late result may still be of use.

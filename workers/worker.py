@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from designspace.job import Job, Progress, Result
-from workers import spool
 from workers.client import PATIENCE_SECONDS, Client, RejectedError, ServerGoneError
 
 POLL_SECONDS = 0.5  # between claims that brought nothing
@@ -53,8 +52,7 @@ def run_worker(client: Client, *, evaluation: Evaluation, spool_folder: Path, st
         for job in claim.jobs:
             result = _work(client, job, evaluation=evaluation, lease_seconds=claim.lease_seconds)
             if result is not None:
-                spool.write(spool_folder, result)
-                delivered += client.deliver_spooled(spool_folder)
+                delivered += client.hand_in(spool_folder, result)
         if not claim.jobs:
             if claim.done:
                 return delivered
@@ -158,8 +156,10 @@ def main(arguments: list[str] | None = None) -> int:
     import torch  # after the arguments, which are often wrong and need no torch
 
     from workers.evaluate import evaluation
+    from workers.limits import limit_memory
 
     torch.set_num_threads(1)
+    limit_memory()
 
     def work(client: Client) -> None:
         run_worker(client, evaluation=evaluation, spool_folder=options.spool, study=options.study)

@@ -3,14 +3,11 @@
 from checkers.finding import quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-from designspace.mixer import MixerSpec
-from designspace.readout import Sigmoid
 
 
 def judge(site: Site) -> Outcome:
     """Does an offset or eta use target.seq_len instead of the visible keys?"""
-    mixer = site.mixer
-    if mixer.normalization.length_kind == "visible" or not _uses_a_length(mixer):
+    if not site.mixer.reads_target_length:
         return Outcome("pass", site.at("normalization.length_kind"), "no coefficient uses the total length")
     return Outcome(
         "fail",
@@ -20,14 +17,6 @@ def judge(site: Site) -> Outcome:
         kind=Kind.NOTE,
         evidence={"seq_len": quantity(site.target.seq_len, "tokens")},
     )
-
-
-def _uses_a_length(mixer: MixerSpec) -> bool:
-    match mixer.readout:
-        case Sigmoid(offset="-log_length"):
-            return True
-        case _:
-            return mixer.normalization.kind == "length"
 
 
 rule = Rule(

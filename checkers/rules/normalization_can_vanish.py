@@ -120,7 +120,7 @@ def _why_zero(mixer: MixerSpec) -> str | None:
 
 
 def _is_stabilised(mixer: MixerSpec) -> bool:
-    """Subtracting the maximum makes the largest term of the row exp(0) = 1. An exponential gate does not bound q . k."""
+    """Subtracting the maximum makes the largest term exp(0) = 1; under an exponential gate it still holds q . k."""
     return mixer.readout.kind == "exponential" and mixer.execution.stabiliser in ("row_max", "running_max")
 
 

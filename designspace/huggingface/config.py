@@ -16,12 +16,14 @@ class Config:
     Attributes:
         read: key -> value that was taken from the file.
         derived: name -> how a value that the file does not hold was found.
+        approximated: key -> what the grammar does not hold of it, and what stands in its place.
     """
 
     def __init__(self, document: Document) -> None:
         self.data: dict[str, Any] = document.data
         self.read: dict[str, Any] = {}
         self.derived: dict[str, str] = {}
+        self.approximated: dict[str, str] = {}
         self._document = document
 
     def integer(self, *keys: str, default: int | None = None, least: int = 1) -> int:
@@ -93,6 +95,10 @@ class Config:
     def note(self, name: str, explanation: str) -> None:
         """Record a value that stands in the model's code, not in its file."""
         self.derived[name] = explanation
+
+    def approximate(self, key: str, explanation: str) -> None:
+        """Record a key that the candidate follows in part only."""
+        self.approximated[key] = explanation
 
     def error(self, key: str, message: str) -> SpecError:
         """A SpecError at the line of `key`."""

@@ -41,7 +41,8 @@ class Imported(Spec):
     """A candidate with the account of every key of the file.
 
     `read`: key -> value used; `derived`: name -> how a value that the file does not state was found; `ignored`: key ->
-    why it does not bear on the tuple; `unknown`: keys nobody understands, which a user must look at.
+    why it does not bear on the tuple; `approximated`: key -> what the candidate leaves out of it; `unknown`: keys
+    nobody understands, which a user must look at.
     """
 
     candidate: Candidate
@@ -49,6 +50,7 @@ class Imported(Spec):
     read: dict[str, Any]
     derived: dict[str, str]
     ignored: dict[str, str]
+    approximated: dict[str, str]
     unknown: tuple[str, ...]
 
 
@@ -83,6 +85,7 @@ def import_config(document: Document, *, name: str | None = None) -> Imported:
         read={key: _plain(value) for key, value in config.read.items()},
         derived=config.derived,
         ignored={key: known[key] for key in left if key in known},
+        approximated=config.approximated,
         unknown=tuple(key for key in left if key not in known),
     )
 

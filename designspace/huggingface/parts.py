@@ -63,7 +63,8 @@ def rotary(config: Config, *, fraction: float = 1.0) -> dict[str, Any]:
     partial = _rotary_number(config, parameters, "partial_rotary_factor", default=fraction)
     kind = parameters.get("rope_type", parameters.get("type", "default"))
     if kind not in ("default", None):
-        config.note("rope scaling", f"{kind}: changes the angles, not the structure; the unscaled angles are used")
+        key = "rope_parameters" if config.section("rope_parameters") else "rope_scaling"
+        config.approximate(key, f"the grammar has no `{kind}` scaling of the angles; the unscaled angles are used")
     return {"source": "constant", "theta": theta, "fraction": partial, "pairing": "half"}
 
 

@@ -38,7 +38,7 @@ def import_config(
 
 def _account(account: dict[str, object]) -> object:
     rows: list[tuple[str, str, str]] = []
-    for what in ("read", "derived", "ignored"):
+    for what in ("read", "derived", "ignored", "approximated"):
         entries = account[what]
         if isinstance(entries, dict):
             rows += [(what, key, str(value)) for key, value in entries.items()]

@@ -81,7 +81,10 @@ def _lint(specs: list[Path]) -> None:
     from search.commands.lint import formatter
 
     loaded = [load_with_places(spec) for spec in specs]
-    typer.echo(formatter("text")([check(one.candidate, document=one.document) for one in loaded]), nl=False)
+    reports = [
+        check(one.candidate, document=one.document, unread=one.unread, approximated=one.approximated) for one in loaded
+    ]
+    typer.echo(formatter("text")(reports), nl=False)
 
 
 def _search(space: Path, name: str, store: str, hands: "Hands") -> None:

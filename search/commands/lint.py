@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from checkers.finding import Report
     from checkers.settings import Settings
     from designspace.candidate import Candidate
+    from designspace.errors import SpecError
+    from designspace.specfile import Loaded
 
 FORMATS = "checkers.formats"
 SPEC_SUFFIXES = (".yaml", ".yml", ".json")
 EXIT_FINDINGS = 1
+EXIT_BAD_INPUT = 2
 
 
 class Threshold(StrEnum):
@@ -48,25 +51,63 @@ def lint(
 ) -> None:
     """Check specs against the design principles of arXiv 2510.09389.
 
-    Exit code 0: nothing at or above --fail-on; 1: findings; 2: bad input or an internal error.
+    Exit code 0: nothing at or above --fail-on; 1: findings; 2: bad input or an internal error. The good files of a
+    folder are reported even where others cannot be read.
 
     \b
     Example: sextant lint catalogue:softmax_nope
     Example: sextant lint my.yaml config.json --format json --fail-on warning
     """
     from checkers.check import check
-    from designspace.specfile import load_with_places
 
     render = formatter(output_format)
     settings = _settings(select, ignore)
-    reports = []
-    for source in (file for spec in specs for file in _files(spec)):
-        loaded = load_with_places(source)
-        candidate = retargeted(loaded.candidate, seq_len=seq_len, dtype=dtype, needs=tuple(need or ()))
-        reports.append(check(candidate, settings, document=loaded.document))
-    typer.echo(render(reports), nl=False)
+    found, broken = _loaded(specs)
+    reports = [
+        check(
+            retargeted(loaded.candidate, seq_len=seq_len, dtype=dtype, needs=tuple(need or ())),
+            settings,
+            document=loaded.document,
+            unread=loaded.unread,
+            approximated=loaded.approximated,
+        )
+        for loaded in found
+    ]
+    if reports:
+        typer.echo(render(reports), nl=False)
+    for error in broken:
+        typer.echo(f"error: {error}", err=True)
+    if broken:
+        raise typer.Exit(EXIT_BAD_INPUT)
     if any(_fails(report, fail_on) for report in reports):
         raise typer.Exit(EXIT_FINDINGS)
+
+
+def _loaded(specs: Sequence[str]) -> "tuple[list[Loaded], list[SpecError]]":
+    """Every spec that can be read, and the errors of the others in the folders.
+
+    Raises:
+        SpecError: a spec that is named itself cannot be read, or a folder has none.
+    """
+    from designspace.errors import SpecError
+    from designspace.specfile import load_with_places
+
+    loaded: list[Loaded] = []
+    broken: list[SpecError] = []
+    for spec in specs:
+        if not Path(spec).is_dir():
+            loaded.append(load_with_places(spec))
+            continue
+        count = len(loaded) + len(broken)
+        for path in _spec_files(spec):
+            try:
+                if _is_spec(path):
+                    loaded.append(load_with_places(path))
+            except SpecError as error:
+                broken.append(error)
+        if len(loaded) + len(broken) == count:
+            raise SpecError(f"the folder has no spec file ({', '.join(SPEC_SUFFIXES)}); name another.", file=spec)
+    return loaded, broken
 
 
 def formatter(name: str) -> "Callable[[Sequence[Report]], str]":
@@ -110,21 +151,17 @@ def retargeted(
     return candidate.model_copy(update={"target": validate(document, Target)})
 
 
-def _files(spec: str) -> list[str]:
-    """The spec, or every spec file in the folder it names; other files there are named on standard error."""
-    from designspace.errors import SpecError
-
-    if not Path(spec).is_dir():
-        return [spec]
-    candidates = sorted(path for path in Path(spec).rglob("*") if path.suffix in SPEC_SUFFIXES and path.is_file())
-    files = [str(path) for path in candidates if _is_spec(path)]
-    if not files:
-        raise SpecError(f"the folder has no spec file ({', '.join(SPEC_SUFFIXES)}); name another.", file=spec)
-    return files
+def _spec_files(folder: str) -> list[Path]:
+    """Every file of the folder that may be a spec by its name."""
+    return sorted(path for path in Path(folder).rglob("*") if path.suffix in SPEC_SUFFIXES and path.is_file())
 
 
 def _is_spec(path: Path) -> bool:
-    """The file is a spec or a config.json, not a space file or something else."""
+    """The file is a spec or a config.json; one that is neither (a space file too) is named on standard error.
+
+    Raises:
+        SpecError: it cannot be read.
+    """
     from designspace.document import read
     from designspace.specfile import is_config, is_spec
 

@@ -25,17 +25,29 @@ ALWAYS = ("readout", "scaling", "normalization")
 AROUND = ("features", "support", "heads", "io")
 
 
-def show(spec: Spec, seq_len: SeqLen = None) -> None:
+def show(spec: Spec, seq_len: SeqLen = None, output_format: screen.Format = screen.DataFormat.TEXT) -> None:
     """Show a candidate: the tuple of each mixer, the stack as a graph, and what it costs.
 
     \b
     Example: sextant show catalogue:gated_deltanet
+    Example: sextant show catalogue:gated_deltanet --format json
     """
     from designspace.canonical import fingerprint
     from designspace.cost import cost as cost_of
     from designspace.specfile import load
 
     candidate = retargeted(load(spec), seq_len=seq_len)
+    found = cost_of(candidate)
+    if output_format == screen.DataFormat.JSON:
+        screen.print_json(
+            {
+                "candidate": candidate.model_dump(mode="json", by_alias=True),
+                "fingerprint": fingerprint(candidate),
+                "cost": {"seq_len": candidate.target.seq_len, **found.model_dump(mode="json")},
+                "graph": graph_data(candidate),
+            }
+        )
+        return
     console = screen.console()
     console.print(f"{candidate.name}  fingerprint {fingerprint(candidate)}\n")
     for path, table in tuples(candidate):
@@ -43,7 +55,7 @@ def show(spec: Spec, seq_len: SeqLen = None) -> None:
         console.print(table)
     console.print(stack(candidate))
     console.print()
-    console.print(totals(cost_of(candidate), candidate.target.seq_len))
+    console.print(totals(found, candidate.target.seq_len))
 
 
 def cost(spec: Spec, seq_len: SeqLen = None, output_format: screen.Format = screen.DataFormat.TEXT) -> None:
@@ -63,6 +75,16 @@ def cost(spec: Spec, seq_len: SeqLen = None, output_format: screen.Format = scre
     console = screen.console()
     console.print(totals(found, candidate.target.seq_len))
     console.print(per_mixer(found))
+
+
+def graph_data(candidate: "Candidate") -> dict[str, list[dict[str, Any]]]:
+    """Nodes and edges of the stack, every layer written out; a mixer is named by its path in the candidate."""
+    from designspace.architecture import graph
+
+    stack = graph(candidate)
+    nodes = [{"name": name, **data} for name, data in stack.nodes(data=True)]
+    edges = [{"from": start, "to": end, **data} for start, end, data in stack.edges(data=True)]
+    return {"nodes": [{key: node[key] for key in node if key != "mixer"} for node in nodes], "edges": edges}
 
 
 def tuples(candidate: "Candidate") -> list[tuple[str, "Table"]]:

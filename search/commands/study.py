@@ -1,5 +1,6 @@
 """`sextant search`: run, resume, stop, status and list; the live display."""
 
+import shlex
 import sys
 from contextlib import closing
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,7 +26,8 @@ Store = Annotated[
 Study = Annotated[str, typer.Option("--study", help="Name of the study.")]
 Workers = Annotated[int, typer.Option(min=1, help="Candidates trained at the same time.")]
 Budget_ = Annotated[
-    int | None, typer.Option("--budget", min=1, help="Distinct candidates to train, in place of the space's.")
+    int | None,
+    typer.Option("--budget", min=1, max=1_000_000_000, help="Distinct candidates to train, in place of the space's."),
 ]
 Ray = Annotated[str | None, typer.Option("--ray", help="Address of a running Ray cluster; none: one on this machine.")]
 NoRay = Annotated[bool, typer.Option("--no-ray", help="Train in one plain process instead of Ray actors.")]
@@ -213,7 +215,7 @@ def _conclude(final: "Status", store: str) -> None:
     if final.reason:
         typer.echo(final.reason)
     if final.state != "done":
-        typer.echo(f"To go on: sextant search resume {final.name} --store {store}")
+        typer.echo(f"To go on: sextant search resume {shlex.quote(final.name)} --store {shlex.quote(store)}")
         raise typer.Exit(EXIT_UNFINISHED)
 
 

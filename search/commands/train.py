@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from designspace.job import MAX_STEPS
 from search.commands import screen
 from search.commands.specs import Spec
 
@@ -17,7 +18,9 @@ def train(
     task: Annotated[str, typer.Option(help="A task, such as in_context_recall.")],
     seed: Annotated[int, typer.Option(min=0, max=2**31 - 1, help="Seed of data, weights and order.")] = 0,
     protocol: Annotated[str, typer.Option(help="Sizes and schedule: tiny or mad.")] = "tiny",
-    budget: Annotated[int | None, typer.Option("--budget", "--steps", min=1, help="Optimizer steps.")] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", "--steps", min=1, max=MAX_STEPS, help="Optimizer steps.")
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Save result and learning curve here.")] = None,
     output_format: screen.Format = screen.DataFormat.TEXT,
 ) -> None:
@@ -59,9 +62,14 @@ def train(
 
 def _run(job: "Job", *, show: bool) -> "Result":
     """Train to the end; print a line per point of the curve."""
+    import torch
+
+    from workers.limits import limit_memory
     from workers.model import build
     from workers.train import train as run
 
+    torch.set_num_threads(1)  # as every worker does, so that this run gives the number that a search gives
+    limit_memory()
     points = run(job, build=build)
     while True:
         try:

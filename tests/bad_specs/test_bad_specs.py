@@ -102,6 +102,24 @@ MALFORMED: dict[str, tuple[str | bytes, int | None, str]] = {
     "comma.json": ('{"mixer": {},}', 1, "a comma stands before `}`; remove it."),
     "not_json.json": ("mixer: {}", 1, "not valid JSON: a JSON value must stand here, got `mixer`"),
     "reason.yaml": ("mixer: {}\nlint:\n  ignore: [{rule: CD101}]\n", 3, "`reason` is missing; add it."),
+    "empty_reason.yaml": (
+        "mixer: {}\nlint:\n  ignore: [{rule: CD101, reason: ''}]\n",
+        3,
+        '`reason` must be text of at least 1 character, got `""`; change it.',
+    ),
+    "space.yaml": (
+        "mixer: {}\ntasks: [parity]\n",
+        2,
+        "`tasks` makes this a space file; search it with `sextant search",
+    ),
+    "choice.yaml": ("blocks:\n- mixer:\n    choice: [{use: linear}, {use: gla}]\n", 3, "`choice` makes this a space"),
+    "choice_of_use.yaml": ("mixer:\n  use: {choice: [linear, gla]}\n", 2, "`choice` makes this a space file"),
+    "range.yaml": ("mixer:\n  features:\n    gain: {range: [1, 2], log: true}\n", 3, "`range` makes this a space file"),
+    "on_as_true.yaml": (
+        "mixer:\n  io:\n    short_conv: {true: [q, k], width: 4}\n",
+        3,
+        'unknown key `true`; tools of YAML 1.1 write `on` so: write the key as `"on"`.',
+    ),
     "config.json": ('{\n "model_type": "lama"\n}', 2, "nearest: llama"),
 }
 

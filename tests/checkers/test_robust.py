@@ -1,4 +1,4 @@
-"""`check` answers for every valid spec: random ones over the whole grammar, and numbers at the ends of what a spec may hold."""
+"""`check` answers for every valid spec: random ones over the whole grammar, and numbers at the ends of their range."""
 
 import json
 from typing import Any

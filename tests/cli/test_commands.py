@@ -6,10 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from designspace.candidate import Candidate
+from designspace.canonical import fingerprint
 from designspace.specfile import load
 from search.commands import demo
-from tests.cli.conftest import Run
+from search.commands.lint import retargeted
+from tests.cli.conftest import ROOT, Run
 
+CONFIGS = ROOT / "tests" / "configs"
 UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}\n"
 
 
@@ -25,6 +29,7 @@ UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalizati
         (["unsound.yaml", "--select", "CD1"], 0),
         (["my.yaml", "unsound.yaml"], 1),
         (["."], 1),
+        (["my.yaml", "empty"], 2),
         (["nothing.yaml"], 2),
         (["catalogue:nothing"], 2),
         (["my.yaml", "--select", "CD9999"], 2),
@@ -37,6 +42,7 @@ UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalizati
 )
 def test_lint_exits_as_documented(arguments: list[str], code: int, sextant: Run, folder: Path) -> None:
     (folder / "unsound.yaml").write_text(UNSOUND)
+    (folder / "empty").mkdir()
     outcome = sextant("lint", *arguments)
     assert outcome.code == code, outcome.err
     assert ("error: " in outcome.err or "Error: " in outcome.err) == (code == 2)
@@ -46,6 +52,17 @@ def test_a_folder_is_linted_spec_by_spec(sextant: Run) -> None:
     outcome = sextant("lint", ".", "--format", "json")
     assert [report["candidate"]["source"] for report in json.loads(outcome.out)] == ["config.json", "my.yaml"]
     assert outcome.err == "space.yaml: skipped, neither a spec nor a config.json\n"
+
+
+def test_a_broken_file_of_a_folder_does_not_hide_the_others(sextant: Run, folder: Path) -> None:
+    (folder / "broken.yaml").write_text("mixer:\n  readot: {}\n")
+    (folder / "cut.json").write_text('{"mixer": ')
+    outcome = sextant("lint", ".", "--format", "json")
+    assert outcome.code == 2
+    assert [report["candidate"]["source"] for report in json.loads(outcome.out)] == ["config.json", "my.yaml"]
+    errors = [line for line in outcome.err.splitlines() if line.startswith("error: ")]
+    assert [error.split(":")[1].strip() for error in errors] == ["broken.yaml", "cut.json"]
+    assert "unknown key `readot`" in errors[0]
 
 
 def test_an_internal_error_exits_2_with_one_line(sextant: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -92,6 +109,25 @@ def test_findings_stand_at_their_line(sextant: Run, folder: Path) -> None:
     assert (span["file"], span["line"]) == ("unsound.yaml", 6)
 
 
+def test_an_unread_key_of_a_config_is_an_error_at_its_line(sextant: Run, folder: Path) -> None:
+    data = json.loads((CONFIGS / "llama-2-7b.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**data, "attention_magic": 3}, indent=1))
+    outcome = sextant("lint", "config.json", "--format", "json", "--select", "CD905")
+    finding = json.loads(outcome.out)["findings"][0]
+    line = (folder / "config.json").read_text().split("attention_magic")[0].count("\n") + 1
+    assert outcome.code == 1
+    assert (finding["severity"], finding["span"]["line"]) == ("error", line)
+    assert "`attention_magic`" in finding["message"]
+
+
+def test_a_scaling_of_the_angles_that_the_grammar_lacks_is_a_note(sextant: Run) -> None:
+    outcome = sextant("lint", str(CONFIGS / "llama-3.1-8b.json"), "--format", "json", "--select", "CD905")
+    finding = json.loads(outcome.out)["findings"][0]
+    assert outcome.code == 0
+    assert (finding["severity"], finding["path"]) == ("info", "rope_scaling")
+    assert "`llama3`" in finding["message"]
+
+
 def test_new_writes_a_commented_spec_that_is_the_same(sextant: Run, folder: Path) -> None:
     assert sextant("new", "--from", "catalogue:rwkv7", "-o", "new.yaml").code == 0
     assert load(folder / "new.yaml") == load("catalogue:rwkv7")
@@ -125,6 +161,17 @@ def test_show_has_tuple_stack_and_cost(sextant: Run) -> None:
     assert "rotation" in out
     assert "blocks[0], 32 equal layers" in out
     assert "7,241," in out  # million parameters of Mistral 7B
+
+
+def test_show_as_json_is_one_object(sextant: Run) -> None:
+    found = json.loads(sextant("show", "config.json", "--seq-len", "4096", "--format", "json").out)
+    assert Candidate.model_validate(found["candidate"]) == retargeted(load("config.json"), seq_len=4096)
+    assert found["fingerprint"] == fingerprint(load("config.json"))
+    assert found["cost"]["seq_len"] == 4096
+    names = [node["name"] for node in found["graph"]["nodes"]]
+    assert sum(node["kind"] == "mixer" for node in found["graph"]["nodes"]) == 32
+    assert {"embedding", "head"} <= set(names)
+    assert all({edge["from"], edge["to"]} <= set(names) for edge in found["graph"]["edges"])
 
 
 def test_leaderboard_ranks_with_intervals(sextant: Run, results: str) -> None:  # noqa: ARG001

@@ -50,6 +50,32 @@ def test_the_canonical_form_is_a_valid_fixpoint(spec: MixerSpec) -> None:
     assert mixer_fingerprint(form) == mixer_fingerprint(spec)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"features": {"gain": 1e30, "norm": "l2"}},
+        {"features": {"gain": 1e30}, "scaling": {"base": 1e30}},
+        {"features": {"gain": 1e-30}, "readout": {"kind": "polynomial", "coefficients": [1e30, 0.0, 1e-30]}},
+        {"features": {"gain": 1e30}, "readout": {"kind": "polynomial", "coefficients": [1.0, 0.0, 0.0, 0.0, 1e30]}},
+        {"scaling": {"base": 1e30, "where": "after"}, "normalization": {"kind": "learned", "factor": 1e-30}},
+        {
+            "readout": {"kind": "polynomial", "coefficients": [1e30, 1e-30]},
+            "normalization": {"kind": "sum", "factor": 1e-30},
+        },
+        {
+            "readout": {"kind": "polynomial", "coefficients": [1e30, 0.0, 1e-30]},
+            "io": {"output_norm": "head_rms"},
+        },
+        {"features": {"map": "taylor2", "gain": 1e30}},
+    ],
+    ids=str,
+)
+def test_numbers_at_the_ends_have_a_valid_canonical_form(fields: Fields) -> None:
+    form = canonical(mixer(**fields))
+    assert canonical(form) == form
+    assert MixerSpec.model_validate(form.model_dump()) == form
+
+
 @settings(max_examples=50)
 @given(candidates())
 def test_the_canonical_stack_is_a_valid_fixpoint(spec: Candidate) -> None:
@@ -72,6 +98,24 @@ def test_stored_fingerprints() -> None:
     assert len(stored) == 20
     found = {name: fingerprint(Candidate.model_validate(entry["spec"])) for name, entry in stored.items()}
     assert found == {name: entry["fingerprint"] for name, entry in stored.items()}
+
+
+@pytest.mark.parametrize(
+    ("fields", "reads"),
+    [
+        ({"normalization": {"kind": "length", "length_kind": "target"}}, True),
+        ({"readout": {"kind": "sigmoid", "offset": "-log_length"}, "normalization": {"length_kind": "target"}}, True),
+        ({"normalization": {"kind": "length"}}, False),
+        ({"normalization": {"length_kind": "target"}}, False),
+        ({"normalization": {"kind": "length", "length_kind": "target"}, "io": {"output_norm": "head_rms"}}, False),
+    ],
+    ids=str,
+)
+def test_the_length_of_the_target_counts_where_a_mixer_reads_it(fields: Fields, reads: bool) -> None:
+    short, long = (stack({"mixer": fields}, target={"seq_len": seq_len}) for seq_len in (64, 4096))
+    assert (fingerprint(short) != fingerprint(long)) == reads
+    again = stack({"mixer": fields}, target={"seq_len": 64, "dtype": "float16"}, name="again")
+    assert fingerprint(again) == fingerprint(short)
 
 
 @pytest.mark.parametrize("hash_seed", ["0", "1", "12345"])

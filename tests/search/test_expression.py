@@ -47,6 +47,7 @@ def test_filters(text: str, holds: bool) -> None:
         ("name == b'x'", "cannot hold"),
         ("accuracy > 1" + " or accuracy > 1" * 500, "at most"),
         ("(" * 400 + "accuracy" + ")" * 400 + " > 1", "cannot be read"),
+        ("-" * 900 + "1 < accuracy", "nested too deeply"),
     ],
 )
 def test_anything_else_is_refused_with_a_remedy(text: str, words: str) -> None:

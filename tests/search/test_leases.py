@@ -9,7 +9,7 @@ from conftest import ManualClock
 from fabricate import PLAN, claim, draft, result, study
 from sqlalchemy import func, select
 
-from designspace.job import Job
+from designspace.job import Job, Result
 from search import leases, ledger
 from search.store import Store
 from search.tables import AttemptRow, EventRow, JobRow, ResultRow, SummaryRow
@@ -215,3 +215,32 @@ def test_a_paused_study_gives_no_jobs_and_a_stopped_one_sends_workers_home(store
         taken = claim(store)
         assert taken.done is done
         assert bool(taken.jobs) is (new_state == "running")
+
+
+@pytest.mark.parametrize(
+    ("status", "metrics"),
+    [
+        ("done", {"chance": 0.1}),
+        ("done", {"accuracy": float("nan"), "chance": 0.1}),
+        ("done", {"accuracy": 7.0}),
+        ("diverged", {"accuracy": 0.5}),
+    ],
+)
+def test_a_measurement_without_its_number_is_a_failure_and_no_number_is_made_up(
+    store: Store, status: str, metrics: dict[str, float]
+) -> None:
+    ledger.propose(store, study(store).id, draft("a"), PLAN)
+    job = claim(store).jobs[0]
+    sent = Result.model_validate({"job_id": job.id, "attempt": 1, "status": status, "metrics": metrics})
+    assert leases.complete(store, [sent]).accepted == (job.id,)
+    with store.read() as session:
+        assert session.scalar(select(func.count()).select_from(ResultRow)) == 0
+        assert session.scalars(select(AttemptRow.error)).one().startswith(f"The {status} run sent no")
+        assert session.get_one(JobRow, job.id).state == "queued"
+
+
+def test_absurd_tokens_do_not_stop_a_delivery(store: Store) -> None:
+    ledger.propose(store, study(store).id, draft("a"), PLAN)
+    job = claim(store).jobs[0]
+    sent = result(job).model_copy(update={"metrics": {"accuracy": 0.5, "tokens": 1e300}})
+    assert leases.complete(store, [sent]).accepted == (job.id,)

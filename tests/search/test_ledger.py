@@ -125,3 +125,14 @@ def test_a_study_name_is_taken_once_and_an_unknown_one_is_named(store: Store) ->
         study(store)
     with pytest.raises(SpecError, match="it holds: s"):
         ledger.study(store, "t")
+
+
+@pytest.mark.parametrize("name", ["", " ", "a ", "--store", "a" * 201, "new\nline", "\x1b[31m", "\udcff"])
+def test_what_is_no_name_for_a_study_is_refused(store: Store, name: str) -> None:
+    with pytest.raises(SpecError, match="no name for a study"):
+        study(store, name=name)
+
+
+@pytest.mark.parametrize("name", ["first", "a b/../c", "ünïcode ☃", "x'; drop table study; --"])
+def test_odd_names_are_names(store: Store, name: str) -> None:
+    assert ledger.study(store, study(store, name=name).name).name == name

@@ -7,7 +7,9 @@ import pytest
 import yaml
 from fabricate import SPACE, space
 
+from designspace.document import Document
 from designspace.errors import SpecError
+from designspace.specfile import Loaded, load_document
 from search.holes import Range
 from search.space import from_record, load_space
 
@@ -126,6 +128,16 @@ BAD = [
     ("seeds: 2", "budget: {trials: -1}", "trials", 6),
     ("seeds: 2", "protocol: huge", "choose from mad, tiny", 6),
     ("seeds: 2", "reject: [CD999]", "CD999", 6),
+    ("tasks: [parity]", "tasks: [parity, parity]", "`parity` twice", 1),
+    ("seeds: 2", "seeds: [3, 3]", "`3` twice", 6),
+    ("seeds: 2", "seeds: [-1]", "greater than or equal to 0", 6),
+    ("seeds: 2", "seeds: 1000000000", "1000", 6),
+    ("seeds: 2", "seeds: [9999999999999999999]", "2147483647", 6),
+    ("seeds: 2", "objectives: [accuracy, accuracy]", "`accuracy` twice", 6),
+    ("seeds: 2", "budget: {trials: 9999999999999999999999}", "trials", 6),
+    ("seeds: 2", "steps: 1000000000000", "20000", 6),
+    ("base: 1", f"base: {{choice: [{', '.join(map(str, range(1, 1002)))}]}}", "at most 1000", 4),
+    ("name: demo", "name: 3", "`name` must be a string", 2),
 ]
 
 
@@ -137,6 +149,34 @@ def test_a_mistake_is_named_with_its_line(tmp_path: Path, old: str, new: str, wo
         load_space(path)
     assert words in caught.value.message
     assert (caught.value.line, str(caught.value).startswith(f"{caught.value.file}:{line}:")) == (line, True)
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """One entry per candidate that the first look at a space builds."""
+    files: list[str] = []
+
+    def building(document: Document) -> Loaded:
+        files.append(document.file)
+        return load_document(document)
+
+    monkeypatch.setattr("search.space.load_document", building)
+    return files
+
+
+def test_a_mistake_outside_of_every_hole_is_built_once(built: list[str]) -> None:
+    with pytest.raises(SpecError, match="decay"):
+        space("{tasks: [parity], mixer: {decay: wrong, scaling: {base: {choice: [1]}}}}")
+    assert len(built) == 1
+
+
+def test_the_first_look_at_a_huge_space_is_bounded(built: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    space(SPACE)
+    assert len(built) > 5
+    built.clear()
+    monkeypatch.setattr("search.space.MAX_LOOKED_AT", 100)
+    space(SPACE)
+    assert 1 <= len(built) <= 5
 
 
 def test_options_that_only_do_not_go_together_are_left_to_the_search() -> None:

@@ -1,6 +1,8 @@
 """The open database: migrations, pragmas, times, and what is refused."""
 
+import sqlite3
 from datetime import datetime
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -8,9 +10,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import inspect, text
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+from sqlalchemy.exc import IntegrityError
 
 from designspace.errors import SpecError
-from search.store import Store, identity, migrate, open_store
+from search.store import MIGRATIONS, VERSION_TABLE, Store, StoreError, identity, migrate, open_store
 from search.tables import Base, UtcDateTime
 
 
@@ -79,3 +82,82 @@ def test_opening_a_missing_store_for_reading_names_it_and_makes_no_file(tmp_path
     with pytest.raises(SpecError, match=r"absent\.db"):
         open_store(str(path), create=False)
     assert not path.exists()
+
+
+def made_by(path: Path, *statements: str) -> str:
+    with sqlite3.connect(path) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return str(path)
+
+
+def unusable(kind: str, folder: Path) -> str:
+    """A store that cannot be used."""
+    path = folder / "runs.db"
+    match kind:
+        case "a directory":
+            path.mkdir()
+        case "no folder":
+            return str(folder / "absent" / "runs.db")
+        case "garbage":
+            path.write_bytes(b"garbage " * 1000)
+        case "another program's":
+            made_by(path, "CREATE TABLE study (x)")
+        case "newer":
+            open_store(str(path)).close()
+            made_by(path, f"UPDATE {VERSION_TABLE} SET version_num = '9999'")
+        case "cut off":
+            open_store(str(path)).close()
+            path.write_bytes(path.read_bytes()[:20_000])
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("a directory", "unable to open"),
+        ("no folder", "unable to open"),
+        ("garbage", "not a database"),
+        ("another program's", "another program"),
+        ("newer", "version 9999, newer"),
+        ("cut off", "malformed"),
+    ],
+)
+def test_an_unusable_file_is_named_with_what_is_wrong(tmp_path: Path, kind: str, words: str) -> None:
+    with pytest.raises(StoreError, match=words) as caught:
+        open_store(unusable(kind, tmp_path))
+    assert "runs.db" in str(caught.value)
+    if kind not in ("no folder", "another program's"):
+        with pytest.raises(StoreError, match=words):
+            open_store(str(tmp_path / "runs.db"), create=False)
+
+
+def test_a_full_disk_is_said_and_leaves_the_store_as_it_was(store: Store) -> None:
+    with store.read() as session:
+        pages = session.scalar(text("PRAGMA page_count"))
+
+    def fill() -> None:
+        with store.write() as session:
+            session.execute(text(f"PRAGMA max_page_count = {pages}"))
+            for _ in range(1000):
+                store.log(session, "filler", {"data": "x" * 1000})
+
+    with pytest.raises(StoreError, match="disk is full"):
+        fill()
+    with store.read() as session:
+        assert session.scalar(text("SELECT count(*) FROM event WHERE kind = 'filler'")) == 0
+
+
+def test_a_mistake_in_a_statement_is_no_trouble_of_the_store(store: Store) -> None:
+    def insert_twice() -> None:
+        with store.write() as session:
+            session.execute(text("INSERT INTO provenance VALUES (1, 'a', '{}'), (2, 'a', '{}')"))
+
+    with pytest.raises(IntegrityError):
+        insert_twice()
+
+
+def test_every_revision_is_named_like_its_file() -> None:
+    for path in (MIGRATIONS / "versions").glob("v*.py"):
+        module = import_module(f"search.migrations.versions.{path.stem}")
+        assert path.stem.startswith(f"v{module.revision}_")

@@ -6,13 +6,15 @@ import pytest
 from fabricate import accuracy, claim, judge, result, space, work
 from sqlalchemy import func, select
 
+from designspace.candidate import Candidate
 from designspace.job import Job
 from search import leases, ledger
+from search.judge import Judgement
 from search.objectives import values
 from search.space import Space
 from search.status import status
 from search.store import Store
-from search.study import Search
+from search.study import INTERNAL, Search
 from search.tables import AttemptRow, JobRow, ProposalRow, ResultRow
 
 RUNS = 4  # two tasks, two seeds
@@ -164,3 +166,21 @@ def test_a_stopped_study_proposes_nothing_and_goes_on_when_resumed(store: Store)
 def test_no_scores_have_no_value() -> None:
     with pytest.raises(ValueError, match="at least one result"):
         values(["accuracy"], [])
+
+
+def test_a_check_that_fails_rejects_its_candidate_and_the_search_goes_on(store: Store) -> None:
+    def failing(candidate: Candidate) -> Judgement:
+        if candidate.blocks[0].mixers[0].readout.kind == "relu":
+            raise ZeroDivisionError("a rule divided by 0")
+        return judge(candidate)
+
+    one = space()
+    ledger.create_study(store, "s", space=one.record(), budget=one.settings.limits)
+    finish(Search(store, "s", one, failing))
+    found = status(store, "s")
+    assert (found.state, found.counts.results) == ("done", 12 * RUNS)
+    internal = [proposal for proposal in ledger.proposals(store, 1, "rejected") if INTERNAL in str(proposal.report)]
+    assert internal
+    assert "ZeroDivisionError: a rule divided by 0" in internal[0].report["findings"][0]["message"]
+    assert internal[0].parameters
+    assert any(one.codes == (INTERNAL,) for one in found.rejected)

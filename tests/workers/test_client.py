@@ -138,3 +138,50 @@ def test_spool_ignores_a_file_that_a_crash_left_half_written(tmp_path):
 
 def test_spool_of_a_new_folder_is_empty(tmp_path):
     assert spool.read(tmp_path / "absent") == ()
+
+
+def refusing(owner: Owner, status: int):
+    """The owner, but whatever holds the result of job 2 is answered with `status`."""
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        if any(one["job_id"] == 2 for one in json.loads(request.content).get("results", [])):
+            return httpx.Response(status, text="no")
+        return owner.transport.handler(request)
+
+    return httpx.MockTransport(handle)
+
+
+def test_a_result_that_the_server_will_never_take_is_set_aside_and_stops_no_other(tmp_path):
+    owner = Owner(jobs=0)
+    for number in (1, 2, 3):
+        spool.write(tmp_path, done(number))
+    assert client(refusing(owner, 422)).deliver_spooled(tmp_path) == 2
+    assert [result["job_id"] for result in owner.deliveries] == [1, 3]
+    assert [path.name for path in tmp_path.iterdir()] == ["2-1.refused"]
+
+
+def test_a_wrong_token_leaves_the_spool_as_it_is(tmp_path):
+    spool.write(tmp_path, done(2))
+    with pytest.raises(RejectedError):
+        client(refusing(Owner(jobs=0), 401)).deliver_spooled(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["2-1.json"]
+
+
+def test_a_spooled_file_that_is_no_result_is_set_aside(tmp_path):
+    spool.write(tmp_path, done(1))
+    (tmp_path / "7-1.json").write_text('{"job_id": 7, "atte')
+    assert [result.job_id for result in spool.read(tmp_path)] == [1]
+    assert (tmp_path / "7-1.refused").exists()
+
+
+def test_a_result_is_delivered_even_if_the_disk_has_no_room(tmp_path):
+    owner = Owner(jobs=0)
+    (tmp_path / "file").write_text("no folder")
+    assert client(owner.transport).hand_in(tmp_path / "file" / "spool", done(5)) == 1
+    assert [result["job_id"] for result in owner.deliveries] == [5]
+
+
+def test_numbers_that_json_cannot_hold_never_reach_the_spool(tmp_path):
+    result = Result(job_id=1, attempt=1, status="done", metrics={"accuracy": float("nan"), "loss": 1.0})
+    spool.write(tmp_path, result)
+    assert spool.read(tmp_path)[0].metrics == {"loss": 1.0}

@@ -1,5 +1,10 @@
 """The evaluator turns whatever happens into a result, and lets through what must end the process."""
 
+import os
+import subprocess
+import sys
+import time
+
 import pytest
 import torch
 
@@ -82,3 +87,46 @@ def test_closing_the_evaluation_closes_the_run():
     run.close()
     with pytest.raises(StopIteration):
         next(run)
+
+
+def test_a_run_stuck_before_the_first_point_of_its_curve_is_a_timeout(monkeypatch):
+    hurried = TINY.model_copy(update={"limit_seconds": 0.05})
+    monkeypatch.setattr("workers.protocol.PROTOCOLS", {**PROTOCOLS, "tiny": hurried})
+    monkeypatch.setattr("workers.evaluate.GRACE_SECONDS", 0.05)
+
+    def build(candidate, *, seed):  # noqa: ARG001
+        time.sleep(30)
+
+    started = time.monotonic()
+    result = evaluate(job(), build=build)
+    assert time.monotonic() - started < 10
+    assert (result.status, result.error_step, result.curve) == ("timeout", None, ())
+    assert "more than 0.05 s" in result.error
+
+
+REPEAT = """
+import sys, torch
+torch.set_num_threads(1)
+from designspace.job import Job
+from workers.evaluate import evaluate
+junk = [torch.randn(7 + 13 * index) for index in range(int(sys.argv[2]))]
+result = evaluate(Job.model_validate_json(sys.argv[1]))
+print(repr(sorted(result.metrics.items())), [point.loss for point in result.curve])
+"""
+
+
+def test_another_process_gives_the_same_numbers_bit_for_bit():
+    """Also with another memory layout, environment and hash seed: a repeated attempt must not change a result."""
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", REPEAT, job().model_dump_json(), str(junk)],
+            env=os.environ | {"PYTHONHASHSEED": str(junk), "PADDING": "x" * (1 + 5000 * junk)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        ).stdout
+        for junk in (0, 3)
+    ]
+    assert "accuracy" in runs[0]
+    assert runs[0] == runs[1]

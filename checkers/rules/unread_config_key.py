@@ -1,0 +1,58 @@
+"""CD905 unread-config-key: a key of the imported config.json that the importer does not know, or follows in part."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from checkers.rule import Context, Outcome, Rule
+from checkers.severity import Kind
+
+LLAMA: dict[str, Any] = {
+    "model_type": "llama",
+    "hidden_size": 512,
+    "intermediate_size": 1376,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 8,
+    "vocab_size": 32000,
+    "max_position_embeddings": 2048,
+}
+
+
+def judge(context: Context) -> Iterable[Outcome]:
+    """What the importer says of each key that the candidate does not follow."""
+    unread = [
+        Outcome(
+            "fail",
+            key,
+            f"the importer does not know `{key}`: the spec judged here may not be this model.",
+            kind=Kind.BROKEN,
+        )
+        for key in context.unread
+    ]
+    approximated = [
+        Outcome("unknown", key, f"`{key}` is followed in part: {why}.", kind=Kind.NOTE)
+        for key, why in context.approximated.items()
+    ]
+    passed = Outcome("pass", "target.provenance", "no key of a config.json was left unread")
+    return [*unread, *approximated] or [passed]
+
+
+rule = Rule(
+    code="CD905",
+    name="unread-config-key",
+    group="proof",
+    precision="very-high",
+    what="A Hugging Face config.json has a key that the importer neither reads nor knows to be without effect (error),"
+    " or one that the grammar expresses in part only (info).",
+    why="The key may change the mixer, and then every other finding is about another model.",
+    exceptions=(
+        "Keys of training, generation, book-keeping and outputs are known to leave the mixer as it is.",
+        "A spec file has no unread keys: an unknown key there is refused.",
+    ),
+    fix="Look at what the key does in the model's code; remove it, or write a spec that says what it means.",
+    references=("transformers 5.24, the configuration classes",),
+    passes=(LLAMA, "catalogue:softmax_rope"),
+    fails=({**LLAMA, "attention_magic": 3},),
+    kinds=(Kind.BROKEN, Kind.NOTE),
+    fields_read=("target.provenance",),
+    check=judge,
+)
