@@ -106,6 +106,9 @@ class Candidate(Spec):
     def _check(self) -> Self:
         if self.num_layers > MAX_LAYERS:
             raise invalid("blocks", f"the stack has {self.num_layers} layers after repeat, more than {MAX_LAYERS}.")
+        written = sum(len(block.mixers) for block in self.blocks)
+        if written > MAX_LAYERS:
+            raise invalid("blocks", f"the file holds {written} mixers with all branches, more than {MAX_LAYERS}.")
         return self
 
     @property

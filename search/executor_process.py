@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,8 +45,8 @@ class ExecutorProcess:
     def __post_init__(self) -> None:
         self._start()
 
-    def watch(self) -> None:
-        """Start the executor again if it crashed.
+    def watch(self) -> int | None:
+        """Start the executor again if it crashed; the number of the process that died.
 
         Raises:
             ExecutorDiedError: it crashed too often.
@@ -54,25 +55,25 @@ class ExecutorProcess:
         if code is None:
             if time.monotonic() - self.started > STABLE_SECONDS:
                 self.restarts = 0
-            return
+            return None
         if self.restarts >= MAX_RESTARTS:
             raise ExecutorDiedError(
                 f"The executor ended {self.restarts + 1} times, last with code {code}; {self.log} ends:\n{self._tail()}"
             )
         self.restarts += 1
+        dead = self.child.pid
+        self._kill_group()
         self._start()
+        return dead
 
     def end(self, *, patience_seconds: float = 0.0) -> None:
-        """Wait for the executor to end by itself, then make it end."""
-        if self._ends_within(patience_seconds):
-            return
+        """Wait for the executor to end by itself, then make it end, with all that it started."""
+        ended = self._ends_within(patience_seconds)
         for number, seconds in FAREWELLS:
-            try:
-                os.killpg(self.child.pid, number) if number == signal.SIGKILL else self.child.send_signal(number)
-            except ProcessLookupError:
-                return
-            if self._ends_within(seconds):
-                return
+            if not ended:
+                self.child.send_signal(number)
+                ended = self._ends_within(seconds)
+        self._kill_group()
 
     def _start(self) -> None:
         self.started = time.monotonic()
@@ -86,6 +87,11 @@ class ExecutorProcess:
                 start_new_session=True,  # Ctrl-C in the terminal goes to the owner, who ends the executor in order
                 preexec_fn=_die_with_parent,
             )
+
+    def _kill_group(self) -> None:
+        """End what the executor left in its process group, such as daemons of Ray after a kill -9 of their driver."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.child.pid, signal.SIGKILL)
 
     def _ends_within(self, seconds: float) -> bool:
         try:

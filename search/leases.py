@@ -11,7 +11,7 @@ its status stays `diverged`, and summaries count such runs apart.
 import json
 import math
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from hashlib import sha256
 from typing import Any
@@ -107,9 +107,11 @@ def complete(store: Store, results: Sequence[Result]) -> Receipt:
     """
     outcome: dict[str, list[int]] = {"accepted": [], "duplicate": [], "unknown": []}
     with store.write() as session:
-        _lock_payers(session, results)
+        payers = {study.id: study for study in _payers(session, results)}
         for result in map(_sound, results):
-            outcome[_deliver(store, session, result)].append(result.job_id)
+            with session.no_autoflush:  # one flush per result in place of one per query
+                outcome[_deliver(store, session, result, payers)].append(result.job_id)
+            session.flush()
     return Receipt(**{name: tuple(ids) for name, ids in outcome.items()})
 
 
@@ -129,6 +131,16 @@ def release_all(store: Store, reason: str) -> int:
         rows = session.scalars(select(JobRow).where(JobRow.state == "leased").with_for_update()).all()
         for row in rows:
             _take_back(store, session, row, status="cancelled", error=reason)
+        return len(rows)
+
+
+def release_dead(store: Store, suffix: str) -> int:
+    """The number of leases taken back from workers whose names end in `suffix`, since their process is known dead."""
+    with store.write() as session:
+        held = select(JobRow).where(JobRow.state == "leased", JobRow.owner.endswith(suffix, autoescape=True))
+        rows = session.scalars(held.with_for_update()).all()
+        for row in rows:
+            _take_back(store, session, row, status="lost", error="The worker's process died.")
         return len(rows)
 
 
@@ -254,13 +266,14 @@ def _renew(store: Store, session: Session, worker: str, lease: Lease, until: dat
     return True
 
 
-def _lock_payers(session: Session, results: Sequence[Result]) -> None:
-    """Lock the studies before the jobs, in the order in which every other transaction does."""
+def _payers(session: Session, results: Sequence[Result]) -> Sequence[StudyRow]:
+    """The studies of the results, locked before the jobs, in the order in which every other transaction does."""
     payers = select(AttemptRow.study_id).where(AttemptRow.job_id.in_([result.job_id for result in results]))
-    session.scalars(select(StudyRow).where(StudyRow.id.in_(payers)).order_by(StudyRow.id).with_for_update()).all()
+    query = select(StudyRow).where(StudyRow.id.in_(payers)).order_by(StudyRow.id)
+    return session.scalars(query.with_for_update()).all()
 
 
-def _deliver(store: Store, session: Session, result: Result) -> str:
+def _deliver(store: Store, session: Session, result: Result, payers: Mapping[int, StudyRow]) -> str:
     job = session.scalars(select(JobRow).where(JobRow.id == result.job_id).with_for_update()).one_or_none()
     attempt = _attempt(session, result.job_id, result.attempt)
     if job is None or attempt is None:
@@ -269,6 +282,7 @@ def _deliver(store: Store, session: Session, result: Result) -> str:
         return "duplicate"
     is_current = job.state == "leased" and job.attempt == result.attempt
     had_result = job.state == "done"
+    payers[attempt.study_id].seconds_spent += result.seconds
     _close_attempt(store, session, attempt, result, late=not is_current)
     if had_result:
         return "duplicate"
@@ -297,7 +311,6 @@ def _close_attempt(store: Store, session: Session, attempt: AttemptRow, result: 
     attempt.state, attempt.late, attempt.delivered = result.status, late, True
     attempt.error, attempt.seconds, attempt.finished_at = result.error, result.seconds, store.now()
     attempt.metrics = dict(result.metrics)
-    session.get_one(StudyRow, attempt.study_id).seconds_spent += result.seconds
     data = {"attempt": result.attempt, "status": result.status, "late": late, "error": result.error}
     store.log(session, "job.delivered", data, study_id=attempt.study_id, job_id=attempt.job_id)
 
@@ -360,6 +373,7 @@ def _take_back(store: Store, session: Session, job: JobRow, *, status: Status, e
 
 def _retry_or_fail(store: Store, session: Session, job: JobRow, *, status: Status, study_id: int) -> None:
     """Queue the job again unless as many attempts as allowed ended in `status`."""
+    session.flush()
     same = select(func.count()).where(AttemptRow.job_id == job.id, AttemptRow.state == status)
     failed = status in ATTEMPTS and (session.scalar(same) or 0) >= ATTEMPTS[status]
     job.state, job.owner, job.lease_until = "failed" if failed else "queued", None, None

@@ -11,7 +11,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from search.space import Space, from_record
 from search.status import Status, status
 from search.store import Store, identity, open_store
 from search.study import Search
+from workers.worker import name_suffix
 
 HOST = "127.0.0.1"
 STEP_SECONDS = 0.2
@@ -162,7 +163,8 @@ def _serve(search: Search, app: FastAPI, *, hands: Hands, token: str, show: Call
         try:
             while search.step():
                 for executor in executors:
-                    executor.watch()
+                    if (dead := executor.watch()) is not None:
+                        leases.release_dead(search.store, name_suffix(dead))
                 show()
                 time.sleep(STEP_SECONDS)
             for executor in executors:
@@ -213,31 +215,33 @@ def _owned(store_url: str, *, create: bool = True) -> Iterator[Store]:
     """The open store, locked for this process."""
     store = open_store(store_url, create=create)
     try:
-        with _lock(store):
+        database = store.engine.url.database if store.engine.dialect.name == "sqlite" else None
+        with locked(Path(database)) if database else nullcontext():
             yield store
     finally:
         store.close()
 
 
 @contextmanager
-def _lock(store: Store) -> Iterator[None]:
-    if store.engine.dialect.name != "sqlite":
-        yield
-        return
-    path = Path(f"{store.engine.url.database}.owner")
+def locked(database: Path) -> Iterator[None]:
+    """Keep every other owner off the SQLite file `database`, which need not exist, while the block runs.
+
+    Raises:
+        SpecError: another process owns it, or its folder cannot be written to.
+    """
+    path = Path(f"{database}.owner")
     try:
         file = path.open("a+")
     except OSError as error:
-        raise SpecError(
-            f"cannot be written ({error.strerror}); the store needs a folder it may write to.", file=str(path)
-        ) from error
+        message = f"cannot be written ({error.strerror}); a store needs a folder that it may write to."
+        raise SpecError(message, file=str(path)) from error
     with file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
             raise SpecError(
-                f"Process {file.read().strip() or '?'} runs a search on {store.url}; wait for it, stop it with "
+                f"Process {file.read().strip() or '?'} runs a search on {database}; wait for it, stop it with "
                 "`sextant search stop`, or give another `--store`."
             ) from None
         file.truncate(0)

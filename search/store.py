@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -55,9 +56,12 @@ class Store:
     @contextmanager
     def write(self) -> Iterator[Session]:
         """A session in one write transaction: it commits at the end and rolls back on an exception."""
-        engine = self.engine.execution_options(immediate=True)
-        with _explained(self.url), Session(engine, expire_on_commit=False) as session, session.begin():
+        with _explained(self.url), Session(self._writer, expire_on_commit=False) as session, session.begin():
             yield session
+
+    @cached_property
+    def _writer(self) -> Engine:
+        return self.engine.execution_options(immediate=True)
 
     def log(
         self,

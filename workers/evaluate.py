@@ -5,10 +5,8 @@ import time
 import traceback
 from collections.abc import Generator
 
-import torch
-
 from designspace.job import Job, Progress, Result, Status
-from workers.limits import LateError, alarm
+from workers.limits import LateError, alarm, is_out_of_memory
 from workers.model import build as build_model
 from workers.protocol import named
 from workers.provenance import provenance
@@ -16,7 +14,6 @@ from workers.train import Builder, default_device, train
 
 MAX_ERROR_CHARACTERS = 2000
 GRACE_SECONDS = 5.0  # beyond the limit, to reach the next point of the curve
-OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")  # in RuntimeErrors of torch
 
 
 def evaluate(job: Job, *, build: Builder = build_model) -> Result:
@@ -73,10 +70,7 @@ def _late(job: Job, limit: float, curve: list[Progress], *, seconds: float) -> R
 
 
 def _failed(job: Job, error: Exception) -> Result:
-    out_of_memory = isinstance(error, MemoryError | torch.OutOfMemoryError) or (
-        isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
-    )
-    return _unfinished(job, "oom" if out_of_memory else "failed", _describe(error))
+    return _unfinished(job, "oom" if is_out_of_memory(error) else "failed", _describe(error))
 
 
 def _unfinished(job: Job, status: Status, error: str, **fields: object) -> Result:

@@ -12,7 +12,10 @@ from types import FrameType
 
 import torch
 
+USABLE = 0.8  # of the memory; the rest is for the owner, the system and what torch does not count
 CGROUP_LIMIT = Path("/sys/fs/cgroup/memory.max")
+
+OUT_OF_MEMORY = ("can't allocate memory", "out of memory", "not enough memory")  # in RuntimeErrors of torch
 
 
 class LateError(TimeoutError):
@@ -45,7 +48,7 @@ def limit_memory() -> None:
     """
     if torch.cuda.is_available():
         return
-    share = memory_bytes() // (os.cpu_count() or 1)
+    share = int(USABLE * memory_bytes()) // (os.cpu_count() or 1)
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     soft = share if hard == resource.RLIM_INFINITY else min(share, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
@@ -60,3 +63,10 @@ def memory_bytes() -> int:
 
 def _ring(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
     raise LateError("the time is over")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """The error says that memory ran out; torch says so on a processor in words only."""
+    return isinstance(error, MemoryError | torch.OutOfMemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error).lower() for words in OUT_OF_MEMORY)
+    )

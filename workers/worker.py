@@ -131,8 +131,7 @@ def command_line(module: str, description: str) -> argparse.ArgumentParser:
 def serve(options: argparse.Namespace, *, kind: str, work: Callable[[Client], None]) -> int:
     """Runs `work` with a client until it ends; the exit code of the process."""
     interruptible()
-    worker = f"{kind}-{socket.gethostname()}-{os.getpid()}"
-    with Client(options.url, worker=worker, patience_seconds=options.patience) as client:
+    with Client(options.url, worker=f"{kind}{name_suffix(os.getpid())}", patience_seconds=options.patience) as client:
         try:
             work(client)
         except KeyboardInterrupt:
@@ -141,6 +140,11 @@ def serve(options: argparse.Namespace, *, kind: str, work: Callable[[Client], No
             sys.stderr.write(f"{error}\n")
             return EXIT_SERVER_GONE if isinstance(error, ServerGoneError) else EXIT_REJECTED
     return 0
+
+
+def name_suffix(process: int) -> str:
+    """How the names of a process's workers on this machine end, so that its owner knows whose leases died with it."""
+    return f"-{socket.gethostname()}-{process}"
 
 
 def interruptible() -> None:

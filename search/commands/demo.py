@@ -93,18 +93,19 @@ def _search(space: Path, name: str, store: str, hands: "Hands") -> None:
 
     with study.Display() as display:
         final = run_study(load_space(space), name=name, store_url=store, hands=hands, on_live=display.show)
-    typer.echo(study.headline(final))
     for one in final.rejected:
-        typer.echo(f"  rejected before training: {one.name} ({', '.join(one.codes)})")
-    if final.state != "done":
-        raise typer.Exit(study.EXIT_UNFINISHED)
+        typer.echo(f"rejected before training: {one.name} ({', '.join(one.codes)})")
+    study.conclude(final, store)
 
 
 def _fresh_store(folder: Path) -> str:
     """Path of the demo's store in `folder`, without what an earlier demo left there."""
+    from search.run import locked
+
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob(f"{STORE}*"):
-        shutil.rmtree(old) if old.is_dir() else old.unlink()
+    with locked(folder / STORE):  # a demo that still runs there keeps its store
+        for old in folder.glob(f"{STORE}*"):
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
     return str(folder / STORE)
 
 

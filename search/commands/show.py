@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 SeqLen = Annotated[int | None, typer.Option(help="Sequence length, in place of the spec's target.")]
 KIB = 1024
+SHOWN = 64  # distinct mixers and blocks at most; the rest is counted
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 TUPLE = ("readout", "decay", "rotation", "erase", "shear", "lift", "scaling", "normalization")
 ALWAYS = ("readout", "scaling", "normalization")
@@ -50,9 +51,12 @@ def show(spec: Spec, seq_len: SeqLen = None, output_format: screen.Format = scre
         return
     console = screen.console()
     console.print(f"{candidate.name}  fingerprint {fingerprint(candidate)}\n")
-    for path, table in tuples(candidate):
+    mixers = tuples(candidate)
+    for path, table in mixers[:SHOWN]:
         console.print(f"{path}: alpha_ij = phi(q_i . A_i ... A_(j+1) b_j k_j) / eta_i")
         console.print(table)
+    if len(mixers) > SHOWN:
+        console.print(f"and {len(mixers) - SHOWN} more distinct mixers\n")
     console.print(stack(candidate))
     console.print()
     console.print(totals(found, candidate.target.seq_len))
@@ -143,13 +147,18 @@ def stack(candidate: "Candidate") -> "Tree":
     period = _period(candidate.blocks)
     times = len(candidate.blocks) // period
     parent = tree.add(f"{times} times") if times > 1 else tree
+    parts: dict[int, list[tuple[str, Any]]] = {}
+    for name, data in nodes.nodes(data=True):
+        if data["kind"] in ("mixer", "channel"):
+            parts.setdefault(data["layer"], []).append((name, data))
     layer = 0
-    for index, block in enumerate(candidate.blocks[:period]):
+    for index, block in enumerate(candidate.blocks[: min(period, SHOWN)]):
         branch = parent.add(f"blocks[{index}]" + (f", {block.repeat} equal layers" if block.repeat > 1 else ""))
-        for name, data in nodes.nodes(data=True):
-            if data["layer"] == layer and data["kind"] in ("mixer", "channel"):
-                branch.add(_node(nodes, name, data))
+        for name, data in parts.get(layer, []):
+            branch.add(_node(nodes, name, data))
         layer += block.repeat
+    if period > SHOWN:
+        parent.add(f"and {period - SHOWN} more blocks")
     tree.add(f"head ({candidate.model.vocab_size} tokens)")
     return tree
 

@@ -59,7 +59,7 @@ def run(
         final = run_study(
             loaded, name=study, store_url=store, hands=_hands(workers, ray, no_ray), budget=limits, on_live=display.show
         )
-    _conclude(final, store)
+    conclude(final, store)
 
 
 @app.command()
@@ -83,7 +83,7 @@ def resume(
         final = resume_study(
             study, store_url=store, hands=_hands(workers, ray, no_ray), budget=limits, on_live=display.show
         )
-    _conclude(final, store)
+    conclude(final, store)
 
 
 @app.command()
@@ -210,7 +210,8 @@ def panel(live: "Live") -> object:
     return Group(headline(live.status), grid)
 
 
-def _conclude(final: "Status", store: str) -> None:
+def conclude(final: "Status", store: str) -> None:
+    """Print how a study ended; one that is not done ends the command with exit code 1 and says how to go on."""
     typer.echo(headline(final))
     if final.reason:
         typer.echo(final.reason)

@@ -64,7 +64,8 @@ def _run(job: "Job", *, show: bool) -> "Result":
     """Train to the end; print a line per point of the curve."""
     import torch
 
-    from workers.limits import limit_memory
+    from designspace.errors import SpecError
+    from workers.limits import is_out_of_memory, limit_memory
     from workers.model import build
     from workers.train import train as run
 
@@ -77,6 +78,10 @@ def _run(job: "Job", *, show: bool) -> "Result":
         except StopIteration as end:
             result: Result = end.value
             return result
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            raise SpecError(f"training needs more memory than one core's share here ({error}).") from error
         if show:
             typer.echo(_line(point))
 

@@ -75,6 +75,11 @@ MALFORMED: dict[str, tuple[str | bytes, int | None, str]] = {
     ),
     "empty_range.yaml": ("mixer:\n  decay: {granularity: scalar, range: [1, 0]}\n", 2, "must be [lo, hi]"),
     "too_many_layers.yaml": ("blocks:\n- repeat: 1024\n- repeat: 1\n", 1, "1025 layers after repeat, more than 1024"),
+    "too_many_branches.yaml": (
+        "blocks:\n" + "- mixer: {parallel: [{}, {}, {}, {}, {}, {}, {}, {}]}\n" * 129,
+        1,
+        "1032 mixers with all branches, more than 1024",
+    ),
     "huge_repeat.yaml": ("blocks:\n- repeat: 1000000000\n", 2, "must be less than or equal to 1024"),
     "no_blocks.yaml": ("name: nothing\n", 1, "`blocks` is missing; add it."),
     "unknown_use.yaml": ("mixer:\n  use: gated_deltanot\n", 2, "did you mean `gated_deltanet`?"),

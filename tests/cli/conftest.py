@@ -37,7 +37,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copy(ROOT / "tests" / "configs" / "mistral-7b-v0.1.json", tmp_path / "config.json")
     (tmp_path / "my.yaml").write_text("mixer: {use: gated_deltanet}\n")
     space = (ROOT / "search" / "demo" / "space.yaml").read_text()
-    (tmp_path / "space.yaml").write_text(space.replace("steps: 150", "steps: 8"))
+    (tmp_path / "space.yaml").write_text(space.replace("steps: 250", "steps: 8"))
     return tmp_path
 
 

@@ -213,7 +213,7 @@ def test_demo_goes_from_lint_to_a_measured_contrast(
     def copy_short(target: Path) -> None:
         copy(target)
         for space in (target / "space.yaml", target / "contrast.yaml"):
-            space.write_text(space.read_text().replace("steps: 150", "steps: 2"))
+            space.write_text(space.read_text().replace("steps: 250", "steps: 2"))
 
     monkeypatch.setattr(demo, "_copy_files", copy_short)
     outcome = sextant("demo")

@@ -13,7 +13,7 @@ from fabricate import accuracy
 
 from designspace.job import Job, Progress, Result
 from workers.client import Client
-from workers.worker import run_worker
+from workers.worker import name_suffix, run_worker
 
 
 def evaluation(job: Job) -> Generator[Progress, None, Result]:
@@ -24,5 +24,5 @@ def evaluation(job: Job) -> Generator[Progress, None, Result]:
     return Result(job_id=job.id, attempt=job.attempt, status="done", metrics=metrics, seconds=0.1)
 
 
-with Client(sys.argv[1], worker=f"fake-{os.getpid()}", patience_seconds=5) as client:
+with Client(sys.argv[1], worker=f"fake{name_suffix(os.getpid())}", patience_seconds=5) as client:
     run_worker(client, evaluation=evaluation, spool_folder=Path(sys.argv[2]))

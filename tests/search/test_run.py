@@ -1,6 +1,7 @@
 """Whole searches in several processes: service, executor, kill -9 of the owner at any time, and resume."""
 
 import contextlib
+import functools
 import os
 import signal
 import subprocess
@@ -13,8 +14,10 @@ from fabricate import judge, space
 from sqlalchemy import func, select
 
 from designspace.errors import SpecError
+from search.commands import demo
 from search.executor_process import MAX_RESTARTS, ExecutorDiedError
-from search.run import Hands, Live, resume_study, run_study, stop_study
+from search.leases import LEASE_SECONDS
+from search.run import Hands, Live, locked, resume_study, run_study, stop_study
 from search.status import Status, status
 from search.store import open_store
 from search.tables import AttemptRow, JobRow, ResultRow
@@ -33,7 +36,9 @@ def hands(store: Path, seconds: float = SECONDS_PER_JOB) -> Hands:
 
 
 def start(action: str, store: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, str(HERE / "fake_owner.py"), action, str(store)])
+    # A shell that starts the tests in the background has Ctrl-C ignored, and children inherit that.
+    heed = functools.partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    return subprocess.Popen([sys.executable, str(HERE / "fake_owner.py"), action, str(store)], preexec_fn=heed)
 
 
 def wait_for(store: Path, results: int) -> None:
@@ -119,6 +124,24 @@ def test_the_killed_owners_worker_ends_too(tmp_path: Path) -> None:
         time.sleep(0.1)
 
 
+def test_the_job_of_a_killed_worker_is_done_by_the_next_without_waiting_for_its_lease(tmp_path: Path) -> None:
+    store = tmp_path / "runs.db"
+    killed: list[int] = []
+
+    def kill_once(live: Live) -> None:
+        if live.status.running and live.status.counts.results >= 2 and not killed:
+            killed.append(int(str(live.status.running[0].worker).rpartition("-")[2]))
+            os.kill(killed[0], signal.SIGKILL)
+
+    started = time.monotonic()
+    small = space(budget={"trials": TRIALS})
+    found = run_study(small, name="s", store_url=str(store), hands=hands(store, 0.1), judge=judge, on_live=kill_once)
+    assert killed
+    assert (found.state, found.counts.results, counted(store, ResultRow)) == ("done", PLANNED, PLANNED)
+    assert counted(store, AttemptRow) == PLANNED + 1
+    assert time.monotonic() - started < LEASE_SECONDS
+
+
 def is_alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
@@ -136,6 +159,29 @@ def test_a_second_owner_is_refused_and_a_stop_reaches_the_first(tmp_path: Path) 
     assert stop_study("s", store_url=str(store)).state == "stopped"
     assert owner.wait(DEADLINE_SECONDS) == 0
     assert final(store).counts.results < PLANNED
+
+
+def test_what_a_dead_executor_leaves_behind_is_ended(tmp_path: Path) -> None:
+    left = tmp_path / "pid"
+    command = ("sh", "-c", f"sleep 60 & echo $! >> {left}; exit 1")
+    with pytest.raises(ExecutorDiedError):
+        run_study(space(), name="s", store_url=str(tmp_path / "x.db"), hands=Hands(command=command), judge=judge)
+    orphans = [int(pid) for pid in left.read_text().split()]
+    assert len(orphans) == MAX_RESTARTS + 1
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while any(is_alive(pid) for pid in orphans):
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+
+
+def test_a_demo_does_not_wipe_the_store_of_one_that_runs(tmp_path: Path) -> None:
+    store = tmp_path / demo.STORE
+    store.write_text("precious")
+    with locked(store), pytest.raises(SpecError, match=f"Process {os.getpid()} runs a search"):
+        demo._fresh_store(tmp_path)
+    assert store.read_text() == "precious"
+    assert demo._fresh_store(tmp_path) == str(store)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_executor_that_cannot_start_is_reported_with_its_last_words(tmp_path: Path) -> None:
