@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, make_url, select, text
-from sqlalchemy.exc import DatabaseError, OperationalError
+from sqlalchemy.exc import ArgumentError, DatabaseError, OperationalError
 from sqlalchemy.orm import Session
 
 from designspace.errors import SpecError
@@ -172,7 +172,7 @@ def _engine(url: str) -> Engine:
         parsed = make_url(url)
         if parsed.get_backend_name() != "sqlite":
             return create_engine(parsed, pool_pre_ping=True)
-    except Exception as error:
+    except (ArgumentError, ImportError, ValueError) as error:  # no URL, no driver, no port number
         raise SpecError(f"Cannot read the store URL `{url}` ({error}); use a path or sqlite:///FILE.") from error
     if not parsed.database or parsed.database == ":memory:":
         raise SpecError(f"The store needs a file, got `{url}`; use a path or sqlite:///FILE.")

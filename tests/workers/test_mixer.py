@@ -8,6 +8,7 @@ import torch.nn.functional as F
 
 from designspace.mixer import MixerSpec
 from tests.strategies import random_mixer
+from workers.coefficients import outputs
 from workers.forms import quadratic, recurrent
 from workers.layers import ShortConvolution
 from workers.mixer import OUTPUT_GATE, Mixer, OutputStage, chosen_form
@@ -41,8 +42,10 @@ def test_gradients_are_finite_where_outputs_are(seed: int) -> None:
     mixer = Mixer(random_mixer(seed), model_dim=16, seed=seed)
     x = unit_rms(10, 16, seed=seed, name="x").float().requires_grad_()
     y = mixer(x)
-    if not y.isfinite().all() or y.abs().max() > 1e6:
-        pytest.skip("the spec itself is unbounded or divides by zero at its first token")
+    if not y.isfinite().all():  # only where the definition is 0/0 itself, or an output norm without eps divides by 0
+        defined = outputs(mixer.spec, mixer.project(x)[0])
+        assert not defined.isfinite().all() or mixer.spec.io.norm_eps == 0
+        return
     y.square().mean().backward()
     assert x.grad is not None
     assert x.grad.isfinite().all()
