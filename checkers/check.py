@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from designspace.document import Document  # only its `span` is used, and a search has no document
 
 DISTRIBUTION = "sextant-search"
+SHAPE = 9  # family of the rules about files, not mixers
 RANK = ("fail", "unknown", "pass", "inapplicable")  # of a rule's answers, the first found decides
 
 
@@ -45,7 +46,12 @@ def check(
     context = Context(candidate, tuple(measurements), unread=tuple(unread), approximated=approximated)
     found = tuple(suppress.suppressions(candidate))
 
-    judged = {rule.code: tuple(rule.check(context)) for rule in rules if rule.stage == "spec"}
+    beyond = _beyond(candidate)
+    judged = {
+        rule.code: (*(beyond if rule.principle < SHAPE else ()), *rule.check(context))
+        for rule in rules
+        if rule.stage == "spec"
+    }
     findings = suppress.silenced(_findings(rules, judged, context, settings, document), found)
 
     last = replace(context, unused=suppress.unused(findings, found, rules))
@@ -66,6 +72,11 @@ def check(
         findings=ordered,
         summary=_summary(ordered, verdicts),
     )
+
+
+def _beyond(candidate: Candidate) -> tuple[Outcome, ...]:
+    """What every rule of a principle answers for a mixer outside the grammar."""
+    return tuple(Outcome("unknown", path, f"outside the grammar: {one.reason}") for path, one in candidate.outside())
 
 
 @cache
@@ -128,7 +139,8 @@ def _verdict(rule: Rule, outcomes: tuple[Outcome, ...]) -> Verdict:
         return _answered(rule, "unknown", "not applicable: nothing in this candidate to judge")
     worst = min((outcome.answer for outcome in outcomes), key=RANK.index)
     like = [outcome for outcome in outcomes if outcome.answer == worst]
-    reason = like[0].reason if len(like) == 1 else f"{like[0].reason} ({len(like) - 1} more alike)"
+    reasons = list(dict.fromkeys(outcome.reason for outcome in like))
+    reason = reasons[0] if len(reasons) == 1 else f"{reasons[0]} ({len(reasons) - 1} more alike)"
     if worst == "inapplicable":
         return _answered(rule, "unknown", f"not applicable: {reason}")
     return _answered(rule, worst, reason)

@@ -78,7 +78,7 @@ def initial_steps(mixer: MixerSpec) -> Iterable[Step]:
 
 def supreme_steps(mixer: MixerSpec) -> Iterable[Step]:
     """The ends of the declared range; none where the gate has no upper bound."""
-    if mixer.scaling.gate in ("dt", "exp", "exp_key") and mixer.scaling.cap is None:
+    if mixer.scaling.gate in ("dt", "step_power", "exp", "exp_key") and mixer.scaling.cap is None:
         return []
     return [Step(factor, _largest_gate(mixer, factor)) for factor in mixer.decay.hull]
 
@@ -118,7 +118,7 @@ def _free_gate_bound(mixer: MixerSpec) -> float:
             return 2.0
         case "tied_to_erase":
             return mixer.erase.gain[1]
-        case "exp" | "exp_key" | "dt":
+        case "exp" | "exp_key" | "dt" | "step_power":
             return math.inf if mixer.scaling.cap is None else math.exp(min(mixer.scaling.cap, MAX_EXPONENT))
         case "none" | "index" | "sigmoid" | "complement" | "sqrt_1_minus_a2":
             return 1.0

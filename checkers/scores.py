@@ -26,7 +26,18 @@ def score_moments(mixer: MixerSpec) -> Moments | None:
     product, gate = product_moments(mixer), gate_moments(mixer)
     if product is None or gate is None:
         return None
-    return product.times_independent(gate).times(score_base(mixer))
+    return _stretched(product, mixer).times_independent(gate).times(score_base(mixer))
+
+
+def _stretched(product: Moments, mixer: MixerSpec) -> Moments:
+    """The rotating share of the channels carries the attention factor f on both sides: f^2 on its part of the score."""
+    factor = tame(mixer.rotation.attention_factor) ** 2
+    share = 2.0 * mixer.rotation.pairs(mixer.key_dim) / mixer.key_dim
+    if factor == 1.0 or share == 0.0:
+        return product
+    mean = product.mean * (1.0 - share + share * factor)
+    variance = (product.square - product.mean**2) * (1.0 - share + share * factor**2)
+    return Moments(mean, variance + mean**2)
 
 
 def score_base(mixer: MixerSpec) -> float:
@@ -49,7 +60,7 @@ def _product(features: Features, state_dim: int, complement: Powers | None) -> M
     width, gain = features.feature_dim(state_dim), tame(features.gain) ** 2
     q_std, k_std = tame(features.q_std), tame(features.k_std)
     match features.map:
-        case "static":
+        case "static" | "scaled_static":
             return Moments(0.0, width * (q_std * k_std) ** 2).times(gain)
         case "taylor2" if features.norm == "none":
             return _taylor(q_std * k_std).times(gain)
@@ -67,6 +78,8 @@ def _product(features: Features, state_dim: int, complement: Powers | None) -> M
 
 def _normed(features: Features, width: int, query: Powers, key: Powers) -> Moments | None:
     """q . k of `width` independent entries, each vector divided by its norm."""
+    if features.norm != "none" and features.norm_on == "k":
+        return None
     if features.norm != "none" and not (query.square and key.square):  # a vector of zeros has no direction
         return None
     mean, spread = query.mean * key.mean, query.square * key.square - (query.mean * key.mean) ** 2
@@ -130,7 +143,7 @@ def entry(name: MapName, std: float, state_dim: int) -> Powers:
             return raw.times_independent(raw)
         case "silu":
             return powers(lambda x: silu(std * x))
-        case "relu":
+        case "relu" | "relu_zero":
             half = std / math.sqrt(2.0 * math.pi)
             return Powers(half, 0.5 * std**2, 2.0 * half * std**2, 1.5 * std**4)
         case "elu+1":
@@ -142,7 +155,7 @@ def entry(name: MapName, std: float, state_dim: int) -> Powers:
             return relu.times_independent(relu)
         case "ones":
             return Powers(1.0, 1.0, 1.0, 1.0)
-        case "taylor2" | "favor" | "rff" | "one_minus_decay" | "static":
+        case "taylor2" | "favor" | "rff" | "one_minus_decay" | "static" | "scaled_static":
             raise ValueError(f"`{name}` is not an elementwise map of the raw entries.")
         case _:
             assert_never(name)
@@ -167,6 +180,8 @@ def gate_moments(mixer: MixerSpec) -> Moments | None:
             return _complement(mixer.decay)
         case "sqrt_1_minus_a2":
             return _sqrt_complement(mixer.decay)
+        case "step_power":
+            return None
         case "tied_to_erase":
             return uniform(mixer.erase.gain)
         case _:

@@ -5,7 +5,9 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from designspace.composition import Parallel as Parallel
 from designspace.mixer import MixerSpec
+from designspace.outside import Outside
 from designspace.spec import Dtype, Nonnegative, Spec, invalid
 from designspace.suppression import Lint
 from designspace.target import Target
@@ -23,21 +25,22 @@ class ModelSpec(Spec):
     residual_dtype: Dtype = "float32"
 
 
-class Parallel(Spec):
-    """Several mixers side by side on the same input (hybrids such as Falcon-H1)."""
-
-    parallel: Annotated[tuple[MixerSpec, ...], Field(min_length=2, max_length=8)]
-    merge: Literal["sum", "mean", "concat"] = "sum"
-
-
 def _mixer_tag(value: Any) -> str:
     """Which member of `AnyMixer` the input means, so that errors speak of that member only."""
-    is_parallel = "parallel" in value if isinstance(value, dict) else isinstance(value, Parallel)
-    return "parallel" if is_parallel else "single"
+    match value:
+        case dict():
+            return next((key for key in ("parallel", "outside") if key in value), "single")
+        case Parallel():
+            return "parallel"
+        case Outside():
+            return "outside"
+        case _:
+            return "single"
 
 
 AnyMixer = Annotated[
-    Annotated[MixerSpec, Tag("single")] | Annotated[Parallel, Tag("parallel")], Discriminator(_mixer_tag)
+    Annotated[MixerSpec, Tag("single")] | Annotated[Parallel, Tag("parallel")] | Annotated[Outside, Tag("outside")],
+    Discriminator(_mixer_tag),
 ]
 
 
@@ -62,7 +65,9 @@ class ChannelMixer(Spec):
 
 
 class Block(Spec):
-    """`repeat` equal layers: a mixer (or several in parallel, or none) and a channel mixer, each with skip and norm."""
+    """`repeat` equal layers: a mixer and a channel mixer, each with skip and norm. Instead of one mixer there may be
+    several in parallel, one outside the grammar, or none.
+    """
 
     repeat: Annotated[int, Field(ge=1, le=MAX_LAYERS)] = 1
     mixer: AnyMixer | None = MixerSpec()
@@ -73,9 +78,9 @@ class Block(Spec):
 
     @property
     def mixers(self) -> tuple[MixerSpec, ...]:
-        """The mixers that run side by side."""
+        """The mixers of the grammar that run side by side."""
         match self.mixer:
-            case None:
+            case None | Outside():
                 return ()
             case Parallel(parallel=mixers):
                 return mixers
@@ -84,12 +89,15 @@ class Block(Spec):
 
 
 class Located(NamedTuple):
-    """A mixer with its place: path in the spec file, block index, number of layers that repeat it."""
+    """A mixer with its place: path in the spec file, block index, number of layers that repeat it; whether its values
+    and output stage are another branch's (`shared_values`).
+    """
 
     path: str
     block: int
     repeat: int
     mixer: MixerSpec
+    borrows_values: bool = False
 
 
 class Candidate(Spec):
@@ -116,15 +124,22 @@ class Candidate(Spec):
         """Depth: layers after repeat."""
         return sum(block.repeat for block in self.blocks)
 
+    def outside(self) -> Iterator[tuple[str, Outside]]:
+        """Path and record of every mixer outside the grammar."""
+        for index, block in enumerate(self.blocks):
+            if isinstance(block.mixer, Outside):
+                yield f"blocks[{index}].mixer", block.mixer
+
     def mixers(self) -> Iterator[Located]:
-        """Every mixer of the file once, with its path."""
+        """Every mixer of the grammar in the file once, with its path."""
         for index, block in enumerate(self.blocks):
             match block.mixer:
-                case None:
+                case None | Outside():
                     continue
-                case Parallel(parallel=mixers):
+                case Parallel(parallel=mixers, shared_values=shared):
                     for branch, mixer in enumerate(mixers):
-                        yield Located(f"blocks[{index}].mixer.parallel[{branch}]", index, block.repeat, mixer)
+                        path = f"blocks[{index}].mixer.parallel[{branch}]"
+                        yield Located(path, index, block.repeat, mixer, borrows_values=shared and branch > 0)
                 case mixer:
                     yield Located(f"blocks[{index}].mixer", index, block.repeat, mixer)
 

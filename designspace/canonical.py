@@ -10,9 +10,14 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
-from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm, Parallel, Skip
+from designspace.candidate import AnyMixer, Block, Candidate, ChannelMixer, ModelSpec, Norm, Parallel, Skip
+from designspace.decay import Decay
 from designspace.execution import Execution
+from designspace.features import Features
+from designspace.heads import Heads
+from designspace.io import InputOutput
 from designspace.mixer import MixerSpec
+from designspace.outside import Outside
 from designspace.rewritings import amplitude, degenerate, equivalences, parts
 from designspace.rewritings.change import changed, rounded, snapped
 from designspace.rotation import Rotation
@@ -20,6 +25,14 @@ from designspace.spec import Spec
 from designspace.suppression import Lint
 from designspace.target import Target
 
+# Keys that joined the grammar after fingerprints were stored: left out at their default, so that old names hold.
+LATER: dict[type[Spec], tuple[str, ...]] = {
+    Decay: ("spacing",),
+    Features: ("norm_on", "norm_over"),
+    Heads: ("latent_dim", "shared_key_dim"),
+    Parallel: ("weights", "learnable_weights", "shared_values", "orders", "row_length"),
+    Rotation: ("scaling", "attention_factor", "initial"),
+}
 FINGERPRINT_DIGITS = 12  # hexadecimal
 MAX_PASSES = 32  # a chain of rewritings is a few passes long
 REWRITINGS: tuple[Callable[[MixerSpec], MixerSpec], ...] = (
@@ -95,8 +108,8 @@ def _mixer_function(mixer: MixerSpec) -> MixerSpec:
 
 def _block_function(block: Block) -> Block:
     match block.mixer:
-        case None:
-            inner: MixerSpec | Parallel | None = None
+        case None | Outside():
+            inner: AnyMixer | None = block.mixer
         case Parallel(parallel=mixers):
             inner = block.mixer.model_copy(update={"parallel": tuple(map(_mixer_function, mixers))})
         case mixer:
@@ -137,6 +150,8 @@ def _block(block: Block) -> Block:
             update["skip"] = Skip()  # the path around a mixer that is not there
         case Parallel():
             update["mixer"] = _parallel(block.mixer)
+        case Outside():
+            pass
         case mixer:
             update["mixer"] = _mixer(mixer)
     if block.channel_mixer.kind == "none":
@@ -149,11 +164,33 @@ def _block(block: Block) -> Block:
 
 
 def _parallel(parallel: Parallel) -> Parallel:
-    """Branches in a fixed order where they are added up; `concat` keeps theirs."""
+    """Branches with their weights and orders in a fixed sequence where they are added up; `concat` keeps theirs.
+
+    With shared values the first branch is the one whose values and output stage count, and stays first.
+    """
     branches = tuple(_mixer(mixer) for mixer in parallel.parallel)
+    count = len(branches)
+    weights = tuple(rounded(weight) for weight in parallel.weights or (1.0,) * count)
+    orders = parallel.orders or ("forward",) * count
+    kept = 1 if parallel.shared_values else 0
+    if parallel.shared_values:
+        branches = (branches[0], *map(_without_output_stage, branches[1:]))
+    rows = list(zip(branches, weights, orders, strict=True))
     if parallel.merge != "concat":
-        branches = tuple(sorted(branches, key=_json))
-    return parallel.model_copy(update={"parallel": branches})
+        rows[kept:] = sorted(rows[kept:], key=lambda row: (_json(row[0]), row[1:]))
+    plain = set(weights) == {1.0} and not parallel.learnable_weights
+    return parallel.model_copy(
+        update={
+            "parallel": tuple(row[0] for row in rows),
+            "weights": None if plain else tuple(row[1] for row in rows),
+            "orders": None if set(orders) == {"forward"} else tuple(row[2] for row in rows),
+        }
+    )
+
+
+def _without_output_stage(mixer: MixerSpec) -> MixerSpec:
+    """A branch whose values and output stage another branch gives."""
+    return mixer.model_copy(update={"io": InputOutput(short_conv=mixer.io.short_conv)})
 
 
 def _stack(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
@@ -194,10 +231,15 @@ OUTSIDE = {"execution", "lint", "name", "target", "phase_dtype", "eps_inside", "
 
 
 def _plain(value: Any) -> Any:
-    """Dictionaries and lists of a spec without the keys that are not function."""
+    """Dictionaries and lists of a spec without the keys that are not function, and without later keys at default."""
     match value:
         case Spec():
-            return _plain(value.model_dump(by_alias=True))
+            later = LATER.get(type(value), ())
+            return {
+                field.alias or name: _plain(getattr(value, name))
+                for name, field in type(value).model_fields.items()
+                if not (name in later and getattr(value, name) == field.default) and name not in OUTSIDE
+            }
         case dict():
             return {key: _plain(item) for key, item in value.items() if key not in OUTSIDE}
         case list() | tuple():

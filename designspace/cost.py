@@ -11,8 +11,15 @@ from collections.abc import Iterator
 from designspace import readout as readouts
 from designspace.candidate import Block, Candidate, ModelSpec, Parallel
 from designspace.mixer import MixerSpec
+from designspace.outside import Outside
 from designspace.spec import Dtype, Spec
-from designspace.streams import RawShape, convolved, parameter_shapes, raw_shapes, stream_counts
+from designspace.streams import (
+    RawShape,
+    latent_widths,
+    parameter_shapes,
+    projections,
+    stream_counts,
+)
 from designspace.target import Target
 
 CHUNK = 64  # tokens per chunk of the chunkwise form (fla default)
@@ -91,6 +98,7 @@ class Cost(Spec):
         decode_macs: of the last token of the sequence.
         state_bytes, cache_bytes, memory_bytes: decode memory of all layers for one sequence.
         cache_bytes_per_token: what one more token adds while no window is full.
+        unknown_layers: layers whose mixer lies outside the grammar: nothing of theirs is counted above.
     """
 
     parameters: Parameters
@@ -102,6 +110,7 @@ class Cost(Spec):
     cache_bytes: int
     memory_bytes: int
     cache_bytes_per_token: int
+    unknown_layers: int
 
 
 def cost(candidate: Candidate) -> Cost:
@@ -122,24 +131,32 @@ def cost(candidate: Candidate) -> Cost:
         cache_bytes=cache,
         memory_bytes=state + cache,
         cache_bytes_per_token=sum(layer.repeat * layer.mixer.cache_bytes_per_token for layer in layers),
+        unknown_layers=sum(block.repeat for block in candidate.blocks if isinstance(block.mixer, Outside)),
     )
 
 
-def mixer_cost(mixer: MixerSpec, *, model_dim: int, target: Target) -> MixerCost:
-    """Closed-form cost of one layer's mixer."""
-    shapes = raw_shapes(mixer)
-    inner = mixer.heads.num_heads * mixer.heads.head_dim
+def mixer_cost(mixer: MixerSpec, *, model_dim: int, target: Target, borrows_values: bool = False) -> MixerCost:
+    """Closed-form cost of one layer's mixer.
+
+    Args:
+        borrows_values: without values, output stage and output projection, which another branch has.
+    """
+    shapes = projections(mixer, borrows_values=borrows_values)
+    inner = 0 if borrows_values else mixer.heads.num_heads * mixer.heads.head_dim
     channels = sum(shape.channels for shape in shapes.values()) + (inner if mixer.io.gate != "none" else 0)
-    taps = mixer.io.short_conv.width * sum(shapes[name].channels for name in convolved(mixer))
+    taps = mixer.io.short_conv.width * sum(shapes[name].channels for name in shapes if name in mixer.io.short_conv.on)
     signals = sum(math.prod(shape) for shape in parameter_shapes(mixer).values())
-    state, per_token = _state_values(mixer), _cache_values(mixer)
+    latent = (mixer.heads.latent_dim or 0) * mixer.heads.num_heads * sum(latent_widths(mixer))
+    state = _state_values(mixer)
+    per_token = _cache_values(mixer) - (mixer.erase.rank * _cached_values(mixer) if borrows_values else 0)
     state_bytes = math.ceil(state * DTYPE_BYTES[mixer.execution.dtype.state])
+    norms = 0 if borrows_values else _norm_parameters(mixer)
     token_bytes = per_token * DTYPE_BYTES[target.dtype]
     seq_len = target.seq_len
     levels = seq_len.bit_length() if mixer.lift.kind == "fenwick" else 1
     return MixerCost(
-        parameters=model_dim * (channels + inner) + taps + signals + _norm_parameters(mixer),
-        projection_macs=model_dim * (channels + inner) + taps + _random_feature_macs(mixer),
+        parameters=model_dim * (channels + inner) + taps + latent + signals + norms,
+        projection_macs=model_dim * (channels + inner) + taps + latent + _random_feature_macs(mixer),
         training=_training(mixer, seq_len),
         decode_macs=_decode(mixer, seq_len),
         state_bytes=levels * state_bytes + _buffer_bytes(mixer, shapes, target),
@@ -192,14 +209,23 @@ def _state_values(mixer: MixerSpec) -> int:
 
 
 def _cache_values(mixer: MixerSpec) -> int:
-    """Numbers cached per token: keys (before the feature map) and values of every distinct stream, log gate."""
+    """Numbers cached per token: keys (before the feature map) and values of every distinct stream, or the latent vector
+    they are made of; log gate.
+    """
     heads, count = mixer.heads, stream_counts(mixer)
     if mixer.features.is_static:
         keys = count.value if mixer.scaling.reads_input else 0
     else:
         keys = count.key * heads.state_dim
     log_gate = heads.num_heads if mixer.shear.source == "input" else 0
-    return mixer.erase.rank * (keys + count.value * heads.head_dim) + log_gate
+    if heads.latent_dim is not None:
+        return heads.latent_dim + heads.shared_key_dim + log_gate
+    return mixer.erase.rank * (keys + _cached_values(mixer)) + log_gate
+
+
+def _cached_values(mixer: MixerSpec) -> int:
+    """Numbers in the values of one token, every distinct stream."""
+    return stream_counts(mixer).value * mixer.heads.head_dim
 
 
 def _cached_tokens(mixer: MixerSpec, seq_len: int) -> int:
@@ -212,7 +238,8 @@ def _cached_tokens(mixer: MixerSpec, seq_len: int) -> int:
 
 def _buffer_bytes(mixer: MixerSpec, shapes: dict[str, RawShape], target: Target) -> int:
     """Past inputs of the short convolution and of the taps (k v^T where that is smaller than k and v apart)."""
-    short = max(mixer.io.short_conv.width - 1, 0) * sum(shapes[name].channels for name in convolved(mixer))
+    convolved = (shape.channels for name, shape in shapes.items() if name in mixer.io.short_conv.on)
+    short = max(mixer.io.short_conv.width - 1, 0) * sum(convolved)
     width, head_dim = mixer.key_dim, mixer.heads.head_dim
     lags = (mixer.lift.width or 1) - 1
     apart = width + head_dim
@@ -335,25 +362,32 @@ def _random_feature_macs(mixer: MixerSpec) -> int:
 
 
 def _norm_parameters(mixer: MixerSpec) -> int:
+    """Weights of the output norm and of the norm of the latent vector."""
+    latent, heads = mixer.heads.latent_dim or 0, mixer.heads
     match mixer.io.output_norm:
         case "none":
-            return 0
+            return latent
         case "head_rms":
-            return mixer.heads.head_dim
+            return latent + heads.head_dim
         case "head_ln":
-            return 2 * mixer.heads.head_dim
+            return latent + 2 * heads.head_dim
         case "group_rms" | "full_rms":
-            return mixer.heads.num_heads * mixer.heads.head_dim
+            return latent + heads.num_heads * heads.head_dim
 
 
 def _layers(candidate: Candidate) -> Iterator[LayerCost]:
     """Every mixer of the file; equal mixers are counted once."""
-    known: dict[MixerSpec, MixerCost] = {}
+    known: dict[tuple[MixerSpec, bool], MixerCost] = {}
     for located in candidate.mixers():
-        found = known.get(located.mixer)
-        if found is None:
-            found = mixer_cost(located.mixer, model_dim=candidate.model.model_dim, target=candidate.target)
-            known[located.mixer] = found
+        key = (located.mixer, located.borrows_values)
+        if key not in known:
+            known[key] = mixer_cost(
+                located.mixer,
+                model_dim=candidate.model.model_dim,
+                target=candidate.target,
+                borrows_values=located.borrows_values,
+            )
+        found = known[key]
         yield LayerCost(path=located.path, repeat=located.repeat, mixer=found)
 
 
@@ -378,8 +412,14 @@ def _parameters(candidate: Candidate, layers: tuple[LayerCost, ...]) -> Paramete
 
 
 def _merge_parameters(block: Block, model: ModelSpec) -> int:
-    joined = isinstance(block.mixer, Parallel) and block.mixer.merge == "concat"
-    return len(block.mixers) * model.model_dim**2 if joined else 0
+    """The map of `concat`, or the learned weights of the branches."""
+    match block.mixer:
+        case Parallel(merge="concat", parallel=mixers):
+            return len(mixers) * model.model_dim**2
+        case Parallel(learnable_weights=True, parallel=mixers):
+            return len(mixers)
+        case _:
+            return 0
 
 
 def _channel_parameters(block: Block, model: ModelSpec) -> int:

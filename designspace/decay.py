@@ -14,6 +14,7 @@ from designspace.spec import Range, Spec, check_range, invalid
 DecayMap = Literal[
     "fixed",  # a constant schedule over the heads (RetNet, arXiv 2307.08621)
     "exp_softplus",  # exp(-A softplus(x)) (Mamba, arXiv 2312.00752)
+    "exp_softplus_tau",  # exp(-tau softplus(x)) with tau = sigmoid of the token (Rodimus, arXiv 2410.06577)
     "exp_exp",  # exp(-exp(x)) (LRU, arXiv 2303.06349; RWKV-6, arXiv 2404.05892)
     "exp",  # exp(x), x of any sign: nothing but the declared range bounds it
     "sigmoid",  # sigmoid(x)
@@ -32,6 +33,8 @@ class Decay(Spec):
 
     `range` bounds a_t always; `initial` is where a_t starts over heads, channels and tokens: the ends, or the
     5 % and 95 % quantiles where the reference draws it from an unbounded law.
+    `spacing` says how the heads of a constant decay lie between the ends: evenly in log(1 - a) (RetNet), in the rate
+    -log a (TransNormerLLM) or in log(-log a) (Lightning attention).
     With a rotation, a diagonal decay has one value per rotated pair, so that the two commute.
     """
 
@@ -40,6 +43,7 @@ class Decay(Spec):
     map: DecayMap = "exp_softplus"
     range: Range = (0.0, 1.0)
     initial: Range | None = None
+    spacing: Literal["log_one_minus", "rate", "log_rate"] = "log_one_minus"
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -59,7 +63,12 @@ class Decay(Spec):
             raise invalid("map", f"`map: fixed` and `source: constant` go together, got {self.map} and {self.source}.")
         if self.map == "exp_lb_sigmoid" and self.range[0] <= 0:
             raise invalid("range", "`map: exp_lb_sigmoid` is exp(log(lo) sigmoid(x)): `range` needs lo > 0.")
-        needs_input = self.map in ("complement", "ratio", "one_minus_bk2")
+        low, high = self.constant_range
+        if self.source == "constant" and self.spacing != "log_one_minus" and not 0 < low <= high <= 1:
+            raise invalid("spacing", f"`spacing: {self.spacing}` needs ends in (0, 1], got [{low:g}, {high:g}].")
+        if self.source == "constant" and self.spacing == "log_rate" and high == 1:
+            raise invalid("spacing", "`spacing: log_rate` needs ends below 1: the rate of 1 is 0 and has no logarithm.")
+        needs_input = self.map in ("complement", "ratio", "one_minus_bk2", "exp_softplus_tau")
         if needs_input and self.source != "input":
             raise invalid("source", f"`map: {self.map}` is computed from the token: use `source: input`.")
 
@@ -101,15 +110,20 @@ def half_life(factor: float) -> float:
 
 
 def schedule(decay: Decay, num_heads: int) -> tuple[float, ...]:
-    """The constant decay of each head over `constant_range`.
+    """The constant decay of each head over `constant_range`, by `spacing`.
 
     Evenly spaced in log(1 - a), which is RetNet's 1 - 2^(-5-h) when the range ends at 1 - 2^(-4-num_heads); evenly in a
-    when the range touches 1 or leaves [0, 1).
+    when the range touches 1 or leaves [0, 1). In log(-log a): rates in geometric progression, as the slopes of ALiBi.
     """
     low, high = decay.constant_range
     if num_heads == 1:
         return (low,)
     steps = [head / (num_heads - 1) for head in range(num_heads)]
+    if decay.spacing == "rate":
+        return tuple(low * (high / low) ** step for step in steps)
+    if decay.spacing == "log_rate":
+        first, last = -math.log(low), -math.log(high)
+        return tuple(math.exp(-first * (last / first) ** step) for step in steps)
     if high >= 1.0:
         return tuple(low + (high - low) * step for step in steps)
     first, last = math.log1p(-low), math.log1p(-high)

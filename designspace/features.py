@@ -10,6 +10,7 @@ MapName = Literal[
     "identity",
     "silu",
     "relu",
+    "relu_zero",  # [relu(x), 0], twice as wide: a rotation then multiplies scores by a cosine (cosFormer, 2202.08791)
     "elu+1",  # arXiv 2006.16236
     "softmax_pm",  # softmax([x, -x]) (Hedgehog, arXiv 2402.04347)
     "hadamard",  # product of two linear maps
@@ -19,6 +20,7 @@ MapName = Literal[
     "rff",  # random Fourier features (RFA, arXiv 2103.02143), `width` = m
     "one_minus_decay",  # k = 1 - a, q = silu (HGRN2, arXiv 2404.07904)
     "static",  # learned vectors, the same for every token (S4D)
+    "scaled_static",  # learned vectors times one number of the token (H3, arXiv 2212.14052)
     "ones",  # q = k = 1 (channel-wise recurrences)
 ]
 
@@ -27,15 +29,18 @@ class Features(Spec):
     """Map, then norm, of q and k.
 
     `map_over: sequence` normalises over all positions, which loses causality. `gain` multiplies q and k each after the
-    norm; `rms_weighted` and `layernorm` learn it per channel (shared by the heads if `gain_shared`). `eps_kind` says
-    whether eps is added to the sum or the mean of squares (execution). `q_std`, `k_std`: standard deviation of the
-    entries of q and k at initialisation, before the norm.
+    norm; `rms_weighted` and `layernorm` learn it per channel (shared by the heads if `gain_shared`). `norm_on: k`
+    leaves the queries without a norm. `norm_over: all_heads` takes the length of all heads together and a gain for each
+    channel of each head (OLMo 2). `eps_kind` says whether eps is added to the sum or the mean of squares (execution).
+    `q_std`, `k_std`: standard deviation of the entries of q and k at initialisation, before the norm.
     """
 
     map: MapName = "identity"
     width: Count | None = None
     map_over: Literal["features", "sequence"] = "features"
     norm: Literal["none", "l2", "rms", "rms_weighted", "layernorm", "sum"] = "none"
+    norm_on: Literal["qk", "k"] = "qk"
+    norm_over: Literal["head", "all_heads"] = "head"
     gain: Positive = 1.0
     gain_shared: bool = True
     norm_order: Literal["before_rotation", "after_rotation"] = "before_rotation"
@@ -54,9 +59,11 @@ class Features(Spec):
         """Width of q and k after the map, for vectors of `state_dim` before it."""
         width = self.width or 1
         match self.map:
-            case "identity" | "silu" | "relu" | "elu+1" | "hadamard" | "one_minus_decay" | "static" | "ones":
+            case "identity" | "silu" | "relu" | "elu+1" | "hadamard" | "one_minus_decay":
                 return state_dim
-            case "softmax_pm":
+            case "static" | "scaled_static" | "ones":
+                return state_dim
+            case "softmax_pm" | "relu_zero":
                 return 2 * state_dim
             case "dpfp":
                 return 2 * width * state_dim
@@ -77,7 +84,7 @@ class Features(Spec):
     @property
     def is_nonnegative(self) -> bool:
         """Every entry of q and k is >= 0 after map and norm."""
-        positive = self.map in ("relu", "elu+1", "softmax_pm", "dpfp", "favor", "ones")
+        positive = self.map in ("relu", "relu_zero", "elu+1", "softmax_pm", "dpfp", "favor", "ones")
         return positive and self.norm_keeps_signs
 
     @property
@@ -88,4 +95,4 @@ class Features(Spec):
     @property
     def can_be_zero(self) -> bool:
         """Every entry of q can be exactly 0 at once, with positive probability."""
-        return self.map in ("relu", "dpfp")
+        return self.map in ("relu", "relu_zero", "dpfp")

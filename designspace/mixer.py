@@ -26,6 +26,7 @@ from designspace.support import Support
 from designspace.suppression import Lint
 
 MAX_LIFTED_DIM = 2**24
+LATENT_MAPS = ("identity", "silu", "relu", "elu+1")  # of keys that are made from a latent vector
 
 
 class MixerSpec(Spec):
@@ -76,6 +77,14 @@ class MixerSpec(Spec):
                 " raise it or `heads.state_dim`.",
             )
 
+        scaling = self.rotation.scaling
+        if scaling is not None and scaling.kind == "longrope":
+            pairs = self.rotation.pairs(self.key_dim)
+            if len(scaling.short_factors or ()) != pairs or len(scaling.long_factors or ()) != pairs:
+                raise invalid(
+                    "rotation.scaling", f"`short_factors` and `long_factors` need one number per pair: {pairs}."
+                )
+
     def _check_lift(self) -> None:
         kind = self.lift.kind
         others = [self.decay.granularity, self.rotation.source, self.erase.direction, self.shear.source]
@@ -104,6 +113,8 @@ class MixerSpec(Spec):
             raise invalid("decay.range", "`gate: sqrt_1_minus_a2` needs a decay that stays in [0, 1].")
         if gate == "complement" and decay.hull[1] > 1:
             raise invalid("decay.range", "`gate: complement` needs a decay that stays in [0, 1]: b_j must be >= 0.")
+        if gate == "step_power" and (decay.granularity, decay.map) != ("diagonal", "exp_softplus_tau"):
+            raise invalid("decay.map", "`gate: step_power` shares its step with a diagonal `map: exp_softplus_tau`.")
         if gate == "dt" and decay.granularity != "none" and decay.map != "exp_softplus":
             raise invalid("decay.map", f"`gate: dt` shares its step with `map: exp_softplus`, got {decay.map}.")
         if decay.granularity != "none" and decay.map in ("complement", "one_minus_bk2") and gate != "sigmoid":
@@ -138,6 +149,12 @@ class MixerSpec(Spec):
             raise invalid("support.read", "`read: before` goes with no lift and `erase.rank: 1`.")
 
     def _check_sizes(self) -> None:
+        if self.heads.latent_dim is not None and (self.features.is_static or self.erase.rank > 1):
+            raise invalid("heads.latent_dim", "`latent_dim` makes keys and values of tokens, one pair per token.")
+        if self.heads.latent_dim is not None and self.io.short_conv.width:
+            raise invalid("io.short_conv", "`heads.latent_dim` goes with no short convolution.")
+        if self.heads.latent_dim is not None and self.features.map not in LATENT_MAPS:
+            raise invalid("features.map", f"`heads.latent_dim` goes with `map: {' or '.join(LATENT_MAPS)}`.")
         dim = self.lifted_dim
         if dim is not None and dim > MAX_LIFTED_DIM:
             raise invalid("heads.state_dim", f"the lifted state has {dim} rows per head, more than {MAX_LIFTED_DIM}.")

@@ -15,6 +15,7 @@ Gate = Literal[
     "two_sigmoid",  # 2 sigmoid(x)
     "exp",  # exp(x), softly capped at `cap` (xLSTM, arXiv 2405.04517)
     "dt",  # softplus(x), the step size the decay uses too (Mamba)
+    "step_power",  # softplus(x)^tau per key channel, with the x and tau of `exp_softplus_tau` (Rodimus)
     "complement",  # 1 - a
     "sqrt_1_minus_a2",  # sqrt(1 - a^2) (LRU, Griffin)
     "tied_to_erase",  # beta of the erase (delta rule)

@@ -237,7 +237,9 @@ def _one_layer(document: Document) -> Document:
 
 
 def _mixer_places(data: Any) -> Iterator[tuple[KeyPath, Any, Any]]:
-    """(path, container, key) of every mixer, those in `parallel` included; wrong types are left to validation."""
+    """(path, container, key) of every mixer, those in `parallel` and `nearest` included; wrong types are left to
+    validation.
+    """
     blocks = data.get("blocks")
     for index, block in enumerate(blocks if isinstance(blocks, list) else []):
         if not isinstance(block, dict) or "mixer" not in block:
@@ -248,13 +250,16 @@ def _mixer_places(data: Any) -> Iterator[tuple[KeyPath, Any, Any]]:
         branches = mixer.get("parallel") if isinstance(mixer, dict) else None
         for branch in range(len(branches) if isinstance(branches, list) else 0):
             yield (*path, "parallel", branch), branches, branch
+        if isinstance(mixer, dict) and "nearest" in mixer:
+            yield (*path, "nearest"), mixer, "nearest"
 
 
 def _used(document: Document, path: KeyPath, name: Any) -> dict[str, Any]:
     if not isinstance(name, str):
         raise document.error(f"`use` must be the name of a catalogue entry, got {quoted(name)}.", path)
     try:
-        return catalogue.get(name).mixer.model_dump(mode="json", by_alias=True)
+        found = catalogue.get(name).candidate.blocks[0].mixer
+        return {} if found is None else found.model_dump(mode="json", by_alias=True)
     except SpecError as error:
         raise document.error(f"`use`: {error.message}", path) from None
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from designspace.mixer import MixerSpec
 
+VALUES = ("v", "v_gate")  # pre-activations of the values
 NUM_LEVELS = 21  # Fenwick levels of the longest sequence, 2^20 tokens (designspace.target.MAX_SEQ_LEN)
 
 
@@ -70,6 +71,31 @@ def raw_shapes(spec: MixerSpec) -> dict[str, RawShape]:
     }
 
 
+def projections(spec: MixerSpec, *, borrows_values: bool = False) -> dict[str, RawShape]:
+    """What is projected from a token: the pre-activations, or in place of k and v the latent vector they are made of
+    and the key channels that bypass it (`heads.latent_dim`).
+
+    Args:
+        borrows_values: without the values, which another branch gives (`Parallel.shared_values`).
+    """
+    shapes, heads = raw_shapes(spec), spec.heads
+    if borrows_values:
+        shapes = {name: shape for name, shape in shapes.items() if name not in VALUES}
+    if heads.latent_dim is None:
+        return shapes
+    made = {name: shape for name, shape in shapes.items() if name not in ("k", "v")}
+    made["latent"] = RawShape(1, heads.latent_dim)
+    if heads.shared_key_dim:
+        made["shared_key"] = RawShape(1, heads.shared_key_dim)
+    return made
+
+
+def latent_widths(spec: MixerSpec) -> tuple[int, int]:
+    """Channels of a key and of a value, per head, that are linear maps of the latent vector; (0, 0) without one."""
+    heads = spec.heads
+    return (0, 0) if heads.latent_dim is None else (heads.state_dim - heads.shared_key_dim, heads.head_dim)
+
+
 def _feature_raws(spec: MixerSpec) -> dict[str, RawShape]:
     if spec.features.is_static:
         return {}
@@ -78,6 +104,8 @@ def _feature_raws(spec: MixerSpec) -> dict[str, RawShape]:
     match spec.features.map:
         case "one_minus_decay":
             return {"q": query}
+        case "scaled_static":
+            return {"q": RawShape(count.query, 1), "k": RawShape(count.key, 1, rank)}
         case "hadamard":
             return {"q": query, "k": key, "q_factor": query, "k_factor": key}
         case _:
@@ -97,6 +125,8 @@ def _decay_raws(spec: MixerSpec) -> dict[str, RawShape]:
         found["decay"] = RawShape(count, decay_slots(spec))
         if spec.decay.map == "ratio":
             found["decay_input"] = found["decay"]
+        if spec.decay.map == "exp_softplus_tau":
+            found["decay_power"] = found["decay"]
     if spec.rotation.source == "input" and not spec.rotation.is_identity:
         found["angle"] = RawShape(count, spec.rotation.pairs(spec.key_dim))
     return found
@@ -120,7 +150,7 @@ def _gate_raws(spec: MixerSpec) -> dict[str, RawShape]:
             found["gate"] = RawShape(count, 1, spec.erase.rank)
         case "exp_key":
             found["key_logit"] = RawShape(count, 1, spec.erase.rank)
-        case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "index":
+        case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "step_power" | "index":
             pass
     match spec.lift.kind:
         case "delay1":
@@ -144,9 +174,10 @@ def _score_raws(spec: MixerSpec) -> dict[str, RawShape]:
     return found
 
 
-def convolved(spec: MixerSpec) -> tuple[str, ...]:
+def convolved(spec: MixerSpec, *, borrows_values: bool = False) -> tuple[str, ...]:
     """Names of the pre-activations that pass the short convolution."""
-    return tuple(name for name in raw_shapes(spec) if name in spec.io.short_conv.on)
+    names = projections(spec, borrows_values=borrows_values)
+    return tuple(name for name in names if name in spec.io.short_conv.on)
 
 
 def parameter_shapes(spec: MixerSpec) -> dict[str, tuple[int, ...]]:
@@ -157,12 +188,14 @@ def parameter_shapes(spec: MixerSpec) -> dict[str, tuple[int, ...]]:
 def _feature_parameters(spec: MixerSpec) -> dict[str, tuple[int, ...]]:
     count, features = stream_counts(spec), spec.features
     found: dict[str, tuple[int, ...]] = {}
-    if features.map == "static":
+    if features.map in ("static", "scaled_static"):
         found["q_static"] = (count.query, spec.heads.state_dim)
         found["k_static"] = (count.key, spec.heads.state_dim)
     if features.norm in ("rms_weighted", "layernorm"):
-        found["q_gain"] = (spec.key_dim,) if features.gain_shared else (count.query, spec.key_dim)
-        found["k_gain"] = (spec.key_dim,) if features.gain_shared else (count.key, spec.key_dim)
+        shared = features.gain_shared and features.norm_over == "head"
+        if features.norm_on == "qk":
+            found["q_gain"] = (spec.key_dim,) if shared else (count.query, spec.key_dim)
+        found["k_gain"] = (spec.key_dim,) if shared else (count.key, spec.key_dim)
     return found
 
 
@@ -177,6 +210,8 @@ def _evolution_parameters(spec: MixerSpec) -> dict[str, tuple[int, ...]]:
             found["decay_bias"] = shape
         if decay.map == "ratio":
             found["decay_input_bias"] = shape
+        if decay.map == "exp_softplus_tau":
+            found["decay_power_bias"] = shape
     if spec.rotation.source == "learned" and not spec.rotation.is_identity:
         found["angle"] = (count, spec.rotation.pairs(spec.key_dim))
     if spec.erase.direction == "key_scaled":

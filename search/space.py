@@ -15,6 +15,9 @@ protocol: tiny
 reject: [error]                           # severities, principles, rules: such a finding rejects
 start: [softmax_rope]                     # catalogue entries to measure first
 ```
+
+`mixer: {grammar: full}` stands for any mixer, and `mixer: {grammar: full, readout: {kind: identity}}` for any with an
+identity readout; see `search.grammar`.
 """
 
 import json
@@ -39,6 +42,7 @@ from designspace.job import MAX_STEPS
 from designspace.spec import Spec
 from designspace.specfile import load_document
 from designspace.validation import validate
+from search.grammar.full import MARK, expanded
 from search.holes import Chooser, Range, fill
 from search.judge import SEVERITIES
 from search.ledger import Budget, Plan
@@ -113,6 +117,7 @@ class Space:
             SpecError: these choices do not go together.
         """
         root = fill(self.document, self.holey, chooser)
+        root = expanded(self.document, root, chooser, PROTOCOLS[self.settings.protocol].sizes)
         built = load_document(Document(self.document.file, root)).candidate
         return built.model_copy(update={"name": name or self.name})
 
@@ -203,7 +208,10 @@ def _refuse_repeats(document: Document, settings: Settings) -> None:
 
 
 class _Trying:
-    """Fills holes as it was told, the others with their first option or by chance, and notes every option it met."""
+    """Fills holes as it was told, the others with their first option or by chance, and notes every option it met.
+
+    Holes of the full grammar are not tried: what it offers is valid.
+    """
 
     def __init__(self, wanted: dict[str, str | float], rng: random.Random | None = None) -> None:
         self.wanted = wanted
@@ -219,6 +227,8 @@ class _Trying:
         return int(value) if bounds.integer else value
 
     def _pick(self, name: str, options: tuple[str | float, ...]) -> str | float:
+        if MARK in name:
+            return options[0]
         self.met[name] = options
         self.is_free |= len(options) > 1 and name not in self.wanted
         return self.wanted.get(name, self.rng.choice(options) if self.rng else options[0])

@@ -19,6 +19,8 @@ from optuna.trial import FrozenTrial, Trial, TrialState, create_trial
 from designspace import units
 from designspace.candidate import Candidate
 from designspace.errors import SpecError
+from search.grammar.full import MARK
+from search.grammar.holes import BETWEEN
 from search.holes import TAGS, Range
 from search.objectives import direction
 from search.sampler import Sampler
@@ -45,7 +47,15 @@ class Point:
     @property
     def label(self) -> str:
         """The chosen options in a few words, for the candidate's name."""
-        return " ".join(_option(name, value) for name, value in self.parameters.items())
+        chosen = ((name, value) for name, value in self.parameters.items() if not self._is_usual(name, value))
+        return " ".join(_option(name, value) for name, value in chosen)
+
+    def _is_usual(self, name: str, value: object) -> bool:
+        """An option of the full grammar that says little: the first one, or that a number follows."""
+        if MARK not in name:
+            return False
+        first, *_ = getattr(json_to_distribution(self.distributions[name]), "choices", (None,))
+        return value in (first, BETWEEN)
 
 
 @dataclass(frozen=True)
@@ -164,7 +174,10 @@ class _Asking:
     trial: Trial
 
     def label(self, name: str, labels: tuple[str, ...]) -> str:
-        return str(self.trial.suggest_categorical(name, labels))
+        try:
+            return str(self.trial.suggest_categorical(name, labels))
+        except ValueError:  # a study that began with another version of the grammar, which offered other options
+            return str(self.trial.suggest_categorical(f"{name}<{len(labels)} options>", labels))
 
     def number(self, name: str, bounds: Range) -> float:
         if bounds.integer:

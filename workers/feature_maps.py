@@ -31,6 +31,8 @@ def mapped(
             return F.silu(x)
         case "relu":
             return F.relu(x)
+        case "relu_zero":
+            return torch.cat((F.relu(x), torch.zeros_like(x)), dim=-1)
         case "elu+1":
             return F.elu(x) + 1.0
         case "softmax_pm":
@@ -47,8 +49,8 @@ def mapped(
         case "rff":
             angles = F.normalize(x, dim=-1) @ _random_matrix(x, features.width or 1)
             return torch.cat((angles.cos(), angles.sin()), dim=-1) / math.sqrt(features.width or 1)
-        case "static" | "ones":
-            raise ValueError(f"`features.map: {features.map}` has no token to map; take its parameters.")
+        case "static" | "scaled_static" | "ones":
+            raise ValueError(f"`features.map: {features.map}` has no raw vector to map; take its parameters.")
         case _:
             assert_never(features.map)
 
@@ -79,7 +81,14 @@ def _random_matrix(x: Tensor, width: int) -> Tensor:
 def normalised(
     features: Features, x: Float[Tensor, "batch steps streams n"], gain: Tensor | None
 ) -> Float[Tensor, "batch steps streams n"]:
-    """The norm, then the gain: `features.gain`, or the learned gain per channel that starts there."""
+    """The norm, then the gain: `features.gain`, or the learned gain per channel that starts there.
+
+    `norm_over: all_heads` measures the vector of all streams together.
+    """
+    if features.norm_over == "all_heads" and x.shape[2] > 1:
+        alone = features.model_copy(update={"norm_over": "head", "eps_kind": features.eps_kind})
+        flat = None if gain is None else gain.expand(x.shape[2], -1).flatten()
+        return normalised(alone, x.flatten(2).unsqueeze(2), flat).view_as(x)
     factor: Tensor | float = features.gain if gain is None else gain
     eps = features.eps if features.eps_kind == "sum" else features.eps * x.shape[-1]
     match features.norm:

@@ -25,7 +25,7 @@ def log_decay(decay: Decay, x: Tensor, rate: Tensor | None = None, x_input: Tens
 
     Args:
         rate: log A of exp_softplus, p of rglru.
-        x_input: pre-activation of the input gate (`ratio`).
+        x_input: pre-activation of the input gate (`ratio`) or of tau (`exp_softplus_tau`, 1/2 without).
     """
     low, high = decay.range
     match decay.map:
@@ -40,6 +40,9 @@ def log_decay(decay: Decay, x: Tensor, rate: Tensor | None = None, x_input: Tens
             return _affine_log(forget - torch.logaddexp(forget, write), low, high)
         case "exp_softplus":
             return step_log_decay(decay, F.softplus(x), rate)
+        case "exp_softplus_tau":
+            power = 0.5 if x_input is None else x_input.sigmoid()
+            return _bounded_log(-F.softplus(x) * power, low, high)
         case "exp_exp":
             return _bounded_log(-x.exp(), low, high)
         case "exp":
@@ -99,6 +102,8 @@ def decay_preactivation(decay: Decay, a: Tensor) -> Tensor:
             return fraction.pow(SIGMOID_ROOT).logit()
         case "exp_softplus":
             return softplus_inverse(-relative.log())
+        case "exp_softplus_tau":
+            return softplus_inverse(-2.0 * relative.log())  # at tau = 1/2
         case "exp_exp":
             return (-relative.log()).log()
         case "exp":
@@ -129,7 +134,7 @@ def gate(scaling: Scaling, x: Tensor) -> Tensor:
             return x.exp() if scaling.cap is None else (scaling.cap * torch.tanh(x / scaling.cap)).exp()
         case "dt":
             return F.softplus(x)
-        case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "index":
+        case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "step_power" | "index":
             raise ValueError(f"`scaling.gate: {scaling.gate}` has no pre-activation.")
         case _:
             assert_never(scaling.gate)
@@ -148,7 +153,7 @@ def gate_preactivation(scaling: Scaling, value: Tensor) -> Tensor:
             return positive.log() if cap is None else cap * torch.atanh((positive.log() / cap).clamp(-0.999, 0.999))
         case "dt":
             return softplus_inverse(positive)
-        case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "index":
+        case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "step_power" | "index":
             raise ValueError(f"`scaling.gate: {scaling.gate}` has no pre-activation.")
         case _:
             assert_never(scaling.gate)

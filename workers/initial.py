@@ -62,7 +62,7 @@ def _initial(spec: MixerSpec, name: str, shape: tuple[int, ...], seed: int) -> T
         case "gate_bias":
             return _gate_bias(spec, shape)
         case "angle":
-            return spec.rotation.theta ** -_rotation_spread(*shape)
+            return _angles(spec, shape)
         case "q_static" | "k_static":
             std = spec.features.q_std if name == "q_static" else spec.features.k_std
             return std * normal(shape, seed=seed, name=name)
@@ -78,6 +78,16 @@ def _initial(spec: MixerSpec, name: str, shape: tuple[int, ...], seed: int) -> T
             return torch.full(shape, 1.0 if spec.support.read == "before" else 0.0, dtype=torch.float64)
         case _:
             return torch.zeros(shape, dtype=torch.float64)
+
+
+def _angles(spec: MixerSpec, shape: tuple[int, ...]) -> Tensor:
+    """Learned angles at initialisation, over the declared range or like the constant ones."""
+    initial = spec.rotation.initial
+    if initial is None:
+        return spec.rotation.theta ** -_rotation_spread(*shape)
+    low, high = initial
+    position = gates.spread(*shape)
+    return low + (high - low) * position if low == 0 else gates.log_span(low, high, position)
 
 
 def _rotation_spread(streams: int, pairs: int) -> Tensor:
@@ -172,7 +182,8 @@ def raw_std(spec: MixerSpec) -> dict[str, float]:
     over heads and channels leaves (all of it for a single value), at most 1; everything else is 1.
     """
     found = dict.fromkeys(raw_shapes(spec), 1.0)
-    found |= {name: std for name, std in (("q", spec.features.q_std), ("k", spec.features.k_std)) if name in found}
+    if spec.features.map != "scaled_static":  # there the learned vectors carry the spread
+        found |= {name: std for name, std in (("q", spec.features.q_std), ("k", spec.features.k_std)) if name in found}
     streams = stream_counts(spec).value
     decay = spec.decay
     if decay.initial is not None and "decay" in found and decay.map != "rglru":

@@ -9,11 +9,11 @@ from torch import Tensor, nn
 
 from designspace.io import InputOutput
 from designspace.mixer import MixerSpec
-from designspace.streams import RawShape, convolved, raw_shapes
+from designspace.streams import RawShape, convolved, latent_widths, projections
 from workers.form import Form
 from workers.forms import quadratic, recurrent
 from workers.initial import derived_seed, initial_parameters, normal, raw_std
-from workers.layers import ShortConvolution, linear, linear_of
+from workers.layers import ShortConvolution, linear, linear_of, norm
 from workers.realise import realise
 from workers.signals import Signals
 
@@ -33,6 +33,8 @@ class Mixer(nn.Module):
         seed, name: of the random streams of the weights.
         target_len: target.seq_len, for `length_kind: target`.
         output_gain: standard deviation of the output for heads of unit rms.
+        borrows_values: values, output stage and output projection are those of another branch
+            (`Parallel.shared_values`): `mixed` is all there is.
     """
 
     def __init__(
@@ -44,35 +46,52 @@ class Mixer(nn.Module):
         name: str = "mixer",
         target_len: int | None = None,
         output_gain: float = 1.0,
+        borrows_values: bool = False,
     ) -> None:
         super().__init__()
         self.spec = spec
         self.target_len = target_len
         self.form = chosen_form(spec)
-        self.shapes = projected_shapes(spec)
+        self.shapes = projected_shapes(spec, borrows_values=borrows_values)
         self.projection = linear_of(_projection_weight(spec, self.shapes, model_dim, seed=seed, name=name))
-        self.convolved = convolved(spec)
+        self.convolved = convolved(spec, borrows_values=borrows_values)
         width, channels = spec.io.short_conv.width, sum(self.shapes[one].channels for one in self.convolved)
         self.convolution = (
             ShortConvolution(channels, width, seed=seed, name=f"{name}.convolution") if channels else nn.Identity()
         )
         start = initial_parameters(spec, seed=derived_seed(seed, name))
         self.signal = nn.ParameterDict({one: nn.Parameter(value.float()) for one, value in start.items()})
+        self.latent = None if spec.heads.latent_dim is None else LatentMap(spec, seed=seed, name=f"{name}.latent")
+        if borrows_values:
+            return
         self.stage = OutputStage(spec)
         inner = spec.heads.num_heads * spec.heads.head_dim
         self.output = linear(inner, model_dim, seed=seed, name=f"{name}.output", gain=output_gain)
 
     def forward(self, x: Float[Tensor, "batch seq_len model_dim"]) -> Float[Tensor, "batch seq_len model_dim"]:
         """The outputs of the mixer, before the residual sum."""
-        signals, gate = self.project(x)
-        y = self.form.apply(self.spec, signals, target_len=self.target_len)
+        raw, gate = self.raw(x)
+        return self.finish(self.mixed(raw), gate)
+
+    def raw(self, x: Float[Tensor, "batch seq_len model_dim"]) -> tuple[dict[str, Tensor], Tensor | None]:
+        """Pre-activations of the tokens, and that of the output gate [batch, seq_len, num_heads * head_dim]."""
+        parts = self._parts(self.projection(x))
+        gate = parts.pop(OUTPUT_GATE, None)
+        raw = {name: _micro_steps(part, self.shapes[name]) for name, part in parts.items()}
+        return raw if self.latent is None else self.latent(raw), gate
+
+    def mixed(self, raw: dict[str, Tensor]) -> Float[Tensor, "batch seq_len num_heads head_dim"]:
+        """The sum of coefficients times values, before the output stage."""
+        signals = realise(self.spec, raw, dict(self.signal.items()))
+        return self.form.apply(self.spec, signals, target_len=self.target_len)
+
+    def finish(self, y: Float[Tensor, "batch seq_len num_heads head_dim"], gate: Tensor | None) -> Tensor:
+        """Output stage and output projection."""
         return self.output(self.stage(y, gate))  # type: ignore[no-any-return]
 
     def project(self, x: Float[Tensor, "batch seq_len model_dim"]) -> tuple[Signals, Tensor | None]:
         """Signals of the tokens, and the pre-activation of the output gate [batch, seq_len, num_heads * head_dim]."""
-        parts = self._parts(self.projection(x))
-        gate = parts.pop(OUTPUT_GATE, None)
-        raw = {name: _micro_steps(part, self.shapes[name]) for name, part in parts.items()}
+        raw, gate = self.raw(x)
         return realise(self.spec, raw, dict(self.signal.items())), gate
 
     def _parts(self, projected: Tensor) -> dict[str, Tensor]:
@@ -102,11 +121,35 @@ def chosen_form(spec: MixerSpec) -> Form:
     return quadratic.form
 
 
-def projected_shapes(spec: MixerSpec) -> dict[str, RawShape]:
+class LatentMap(nn.Module):
+    """Keys and values of all heads from one RMS-normed vector per token; the first key channels bypass it.
+
+    Source: multi-head latent attention, arXiv 2405.04434, equations 9 to 17.
+    """
+
+    def __init__(self, spec: MixerSpec, *, seed: int, name: str) -> None:
+        super().__init__()
+        heads, latent = spec.heads, spec.heads.latent_dim or 0
+        self.num_heads, self.widths = heads.num_heads, latent_widths(spec)
+        self.norm = norm("rms", latent)
+        self.up = linear(latent, heads.num_heads * sum(self.widths), seed=seed, name=name, gain=spec.features.k_std)
+
+    def forward(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Replace `latent` and `shared_key` [batch, seq_len, 1, width] by k and v of every head."""
+        made = self.up(self.norm(raw["latent"])).unflatten(-1, (self.num_heads, -1)).squeeze(2)
+        k, v = made.split(self.widths, dim=-1)
+        if "shared_key" in raw:
+            k = torch.cat((raw["shared_key"].expand(-1, -1, self.num_heads, -1), k), dim=-1)
+        rest = {name: part for name, part in raw.items() if name not in ("latent", "shared_key")}
+        return {**rest, "k": k, "v": v}
+
+
+def projected_shapes(spec: MixerSpec, *, borrows_values: bool = False) -> dict[str, RawShape]:
     """Everything projected from a token: the pre-activations, the convolved first, then the output gate."""
-    shapes, first = raw_shapes(spec), convolved(spec)
+    shapes = projections(spec, borrows_values=borrows_values)
+    first = convolved(spec, borrows_values=borrows_values)
     ordered = {name: shapes[name] for name in (*first, *(name for name in shapes if name not in first))}
-    if spec.io.gate != "none":
+    if spec.io.gate != "none" and not borrows_values:
         ordered[OUTPUT_GATE] = RawShape(spec.heads.num_heads, spec.heads.head_dim)
     return ordered
 
@@ -114,7 +157,7 @@ def projected_shapes(spec: MixerSpec) -> dict[str, RawShape]:
 def _projection_weight(
     spec: MixerSpec, shapes: dict[str, RawShape], model_dim: int, *, seed: int, name: str
 ) -> Float[Tensor, "channels model_dim"]:
-    std = raw_std(spec) | {OUTPUT_GATE: 1.0}
+    std = raw_std(spec) | {OUTPUT_GATE: 1.0, "latent": 1.0, "shared_key": spec.features.k_std}
     rows = [
         normal((shape.channels, model_dim), seed=seed, name=f"{name}.{part}") * (std[part] * model_dim**-0.5)
         for part, shape in shapes.items()

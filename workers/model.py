@@ -1,7 +1,6 @@
 """A candidate as a torch module, built from its stack."""
 
 import math
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -9,6 +8,9 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from designspace.candidate import Block, Candidate, ChannelMixer, Parallel
+from designspace.composition import positions
+from designspace.errors import SpecError
+from designspace.streams import VALUES
 from workers.layers import embedding, linear, norm
 from workers.mixer import Mixer
 
@@ -23,7 +25,13 @@ DTYPES = {
 
 
 def build(candidate: Candidate, *, seed: int) -> "Model":
-    """The model of a candidate in float32 on the CPU; the same seed gives the same weights bit for bit."""
+    """The model of a candidate in float32 on the CPU; the same seed gives the same weights bit for bit.
+
+    Raises:
+        SpecError: a mixer lies outside the grammar.
+    """
+    for path, outside in candidate.outside():
+        raise SpecError(f"`{path}` lies outside the grammar and cannot be built: {outside.reason}", path=path)
     return Model(candidate, seed=seed)
 
 
@@ -34,11 +42,13 @@ class Model(nn.Module):
       embedding   vocab_size * model_dim; learned positions add target.seq_len * model_dim, sinusoidal none
       norm        one for the mixers of a layer and one for its channel mixer: rms model_dim, layer 2 model_dim, none 0
       projection  model_dim * channels of every stream of `raw_shapes`, and model_dim * inner for an output gate
+      latent      (1 + num_heads * (state_dim - shared_key_dim + head_dim)) * latent_dim, in place of streams of k and v
       convolution width * channels of the streams it acts on
       signal      all `parameter_shapes`: decay bias and rate, gate bias, gains, D, bonus, sink, taps, ...
       output norm head_rms head_dim, head_ln 2 head_dim, group_rms and full_rms inner
       output      inner * model_dim
-      merge       `concat` of m parallel mixers: m * model_dim * model_dim; `sum` and `mean` none
+      merge       `concat` of m parallel mixers: m * model_dim * model_dim; `sum` and `mean` none, learnable weights m;
+                  branches that share values have no values, output norm, gate and output after the first
       channel     hidden = round(ratio * model_dim): swiglu 3 model_dim * hidden, mlp 2 model_dim * hidden
       head        final RMSNorm model_dim, then vocab_size * model_dim, untied
     No linear map has a bias.
@@ -120,12 +130,25 @@ class Layer(nn.Module):
 
 
 class MixerBranches(nn.Module):
-    """The mixers of a layer side by side on the same input: sum, mean, or a linear map of all outputs (concat)."""
+    """The mixers of a layer side by side on the same input: a weighted sum, a mean, or a linear map of all (concat).
+
+    A branch may read the tokens in an order of its own. With shared values the coefficients are added up before they
+    act on the values of the first branch: its output stage and projection follow.
+    """
 
     def __init__(self, block: Block, candidate: Candidate, *, seed: int, name: str, gain: float) -> None:
         super().__init__()
         model_dim, count = candidate.model.model_dim, len(block.mixers)
-        self.merge: Literal["sum", "mean", "concat"] = block.mixer.merge if isinstance(block.mixer, Parallel) else "sum"
+        parallel = block.mixer if isinstance(block.mixer, Parallel) else None
+        self.orders = () if parallel is None else parallel.orders or ()
+        self.row_length = None if parallel is None else parallel.row_length
+        self.shared_values = parallel is not None and parallel.shared_values
+        weights = torch.tensor((1.0,) if parallel is None else parallel.branch_weights)
+        self.is_plain = bool((weights == 1.0).all()) and not (parallel is not None and parallel.learnable_weights)
+        if parallel is not None and parallel.learnable_weights:
+            self.weights: Tensor = nn.Parameter(weights)
+        else:
+            self.register_buffer("weights", weights, persistent=False)
         self.mixers = nn.ModuleList(
             Mixer(
                 spec,
@@ -134,22 +157,46 @@ class MixerBranches(nn.Module):
                 name=f"{name}{branch}",
                 target_len=candidate.target.seq_len,
                 output_gain=gain,
+                borrows_values=self.shared_values and branch > 0,
             )
             for branch, spec in enumerate(block.mixers)
         )
-        self.join = (
-            linear(model_dim * count, model_dim, seed=seed, name=f"{name}.merge") if self.merge == "concat" else None
-        )
+        joined = parallel is not None and parallel.merge == "concat"
+        self.join = linear(model_dim * count, model_dim, seed=seed, name=f"{name}.merge") if joined else None
 
     def forward(self, x: Float[Tensor, "batch seq_len model_dim"]) -> Float[Tensor, "batch seq_len model_dim"]:
         """The merged outputs."""
-        outputs: list[Tensor] = [mixer(x) for mixer in self.mixers]
+        if self.shared_values:
+            return self._with_shared_values(x)
+        outputs = [self._read(branch, mixer, x) for branch, mixer in enumerate(self._branches)]
         if self.join is not None:
             return self.join(torch.cat(outputs, dim=-1))  # type: ignore[no-any-return]
         if len(outputs) == 1:
             return outputs[0]
+        return self._weighted(outputs)
+
+    @property
+    def _branches(self) -> list[Mixer]:
+        return [mixer for mixer in self.mixers if isinstance(mixer, Mixer)]
+
+    def _weighted(self, outputs: list[Tensor]) -> Tensor:
         together = torch.stack(outputs)
-        return together.mean(0) if self.merge == "mean" else together.sum(0)
+        return together.sum(0) if self.is_plain else torch.einsum("b...,b->...", together, self.weights)
+
+    def _read(self, branch: int, mixer: Mixer, x: Tensor) -> Tensor:
+        """The output of a branch that reads the tokens in its order, put back in place."""
+        order = self.orders[branch] if self.orders else "forward"
+        if order == "forward":
+            return mixer(x)  # type: ignore[no-any-return]
+        read = torch.tensor(positions(order, x.shape[1], self.row_length), device=x.device)
+        return mixer(x[:, read])[:, read.argsort()]  # type: ignore[no-any-return]
+
+    def _with_shared_values(self, x: Tensor) -> Tensor:
+        first, *others = self._branches
+        raw, gate = first.raw(x)
+        values = {name: raw[name] for name in VALUES if name in raw}
+        sums = [first.mixed(raw), *(other.mixed(other.raw(x)[0] | values) for other in others)]
+        return first.finish(self._weighted(sums), gate)
 
 
 class ChannelMixing(nn.Module):

@@ -25,6 +25,7 @@ from designspace.errors import SpecError
 from designspace.io import ShortConv
 from designspace.job import Record
 from designspace.mixer import MixerSpec
+from designspace.outside import Outside
 from workers.task import Task, TaskParameters
 
 P = TypeVar("P", bound=TaskParameters)
@@ -177,6 +178,8 @@ def _resize_block(block: Block, sizes: ModelSizes) -> dict[str, object]:
     match block.mixer:
         case None:
             pass
+        case Outside(reason=reason):
+            raise SpecError(f"a mixer lies outside the grammar and cannot be trained: {reason}")
         case Parallel(parallel=branches):
             raw["mixer"] = block.mixer.model_dump() | {"parallel": [_resize_mixer(mixer, sizes) for mixer in branches]}
         case mixer:
@@ -194,6 +197,8 @@ def _resize_mixer(mixer: MixerSpec, sizes: ModelSizes) -> dict[str, object]:
     if mixer.heads.layout == "channel" and mixer.is_finite_memory and mixer.execution.form == "auto":
         # Scores of every channel cost more than its small state: HGRN 77 against 429 ms a step, Mamba 496 against 815.
         raw["execution"]["form"] = "recurrent"
+    if mixer.rotation.scaling is not None and mixer.rotation.scaling.kind == "longrope":
+        raw["rotation"]["scaling"] = None  # one factor per pair of the published width
     if isinstance(mixer.shear.slopes, tuple):
         raw["shear"]["slopes"] = _spread(mixer.shear.slopes, raw["heads"]["num_heads"])
     return raw
@@ -208,7 +213,10 @@ def _resize_heads(mixer: MixerSpec, sizes: ModelSizes) -> dict[str, int | None]:
         case "multi":
             num_heads, state_dim, head_dim = sizes.num_heads, sizes.state_dim, sizes.head_dim
     groups = math.gcd(num_heads, max(1, num_heads * heads.groups // heads.num_heads))
+    latent = (heads.latent_dim or 0) * num_heads * head_dim / (heads.num_heads * heads.head_dim)
     return {
+        "latent_dim": None if heads.latent_dim is None else max(1, round(latent)),
+        "shared_key_dim": min(round(heads.shared_key_dim * state_dim / heads.state_dim), state_dim - 1),
         "num_heads": num_heads,
         "head_dim": head_dim,
         "state_dim": 1 if heads.state_dim == 1 else state_dim,

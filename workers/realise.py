@@ -62,11 +62,14 @@ def realise(spec: MixerSpec, raw: Raw, parameters: Raw) -> Signals:
         log_decay = _log_decay(spec, raw, parameters, gate, key=k)
     if spec.decay.map == "one_minus_bk2" and spec.decay.granularity != "none" and gate is not None:
         gate = _longhorn_step(gate, k)
-    angle = _angle(spec, raw, parameters)
+    angle = _angle(spec, raw, parameters, gate)
     direction = _direction(spec, raw)
     if angle is not None and _norm_waits(spec):
         q, k, direction = _prerotated(spec, parameters, angle, (q, k, direction))
         angle = None
+    if spec.scaling.gate == "step_power":
+        k = k * _step_power(spec, raw, parameters)
+    q, k = _stretched(spec, q), _stretched(spec, k)
     gain = _gain(spec, raw)
     gate, tap = _write(spec, raw, gate, gain, log_decay)
     heads = spec.heads.num_heads
@@ -136,6 +139,8 @@ def _mapped(spec: MixerSpec, raw: Raw, parameters: Raw, log_decay: Tensor | None
         case "static":
             q, k = parameters["q_static"], parameters["k_static"]
             return q.expand(v.shape[0], tokens, *q.shape), k.expand(v.shape[0], steps, *k.shape)
+        case "scaled_static":
+            return parameters["q_static"] * raw["q"], parameters["k_static"] * raw["k"]
         case "ones":
             size = (v.shape[0], steps, spec.heads.num_heads, spec.key_dim)
             ones = v.new_ones(()).expand(size)
@@ -157,7 +162,8 @@ def _normalised(spec: MixerSpec, parameters: Raw, q: Tensor, k: Tensor) -> tuple
         q_gain = q_gain.repeat_interleave(q.shape[2] // q_gain.shape[0], dim=0)
     if k_gain is not None and k_gain.dim() == 2 and k.shape[2] != k_gain.shape[0]:
         k_gain = k_gain.repeat_interleave(k.shape[2] // k_gain.shape[0], dim=0)
-    return feature_maps.normalised(features, q, q_gain), feature_maps.normalised(features, k, k_gain)
+    q = feature_maps.normalised(features, q, q_gain) if features.norm_on == "qk" else q * features.gain
+    return q, feature_maps.normalised(features, k, k_gain)
 
 
 def _log_decay(
@@ -179,7 +185,8 @@ def _log_decay(
             step = _required(gate)[:, ::rank].unsqueeze(-1)
             log_a = gates.step_log_decay(decay, step, parameters["decay_rate"])
         case _ if decay.source == "input":
-            x_input = raw["decay_input"] + parameters["decay_input_bias"] if decay.map == "ratio" else None
+            second = {"ratio": "decay_input", "exp_softplus_tau": "decay_power"}.get(decay.map)
+            x_input = raw[second] + parameters[f"{second}_bias"] if second else None
             rate = parameters.get("decay_rate")
             log_a = gates.log_decay(decay, raw["decay"] + parameters["decay_bias"], rate, x_input)
         case _:
@@ -226,6 +233,24 @@ def _required(x: Tensor | None) -> Tensor:
     if x is None:
         raise ValueError("the decay is computed from a scaling gate that the spec does not have.")
     return x
+
+
+def _step_power(spec: MixerSpec, raw: Raw, parameters: Raw) -> Float[Tensor, "batch steps num_heads n"]:
+    """softplus(x)^tau of each key channel (Rodimus, arXiv 2410.06577)."""
+    step = F.softplus(raw["decay"] + parameters["decay_bias"])
+    power = (raw["decay_power"] + parameters["decay_power_bias"]).sigmoid()
+    written = _channels(spec, per_head(step**power, spec.heads.num_heads))
+    return written.repeat_interleave(spec.erase.rank, dim=1)
+
+
+def _stretched(
+    spec: MixerSpec, x: Float[Tensor, "batch steps num_heads n"]
+) -> Float[Tensor, "batch steps num_heads n"]:
+    """The rotating channels times the attention factor of the rotation (YaRN, arXiv 2309.00071)."""
+    factor, rotating = spec.rotation.attention_factor, 2 * spec.rotation.pairs(spec.key_dim)
+    if factor == 1.0 or not rotating:
+        return x
+    return torch.cat((x[..., :rotating] * factor, x[..., rotating:]), dim=-1)
 
 
 def _input_gate(spec: MixerSpec, raw: Raw, parameters: Raw) -> Float[Tensor, "batch steps streams"] | None:
@@ -277,12 +302,17 @@ def _complement_gate(spec: MixerSpec, gate: Tensor) -> Tensor:
     return gate if (low, high) == (0.0, 1.0) else (1.0 - high) + (high - min(low, high)) * gate
 
 
-def _angle(spec: MixerSpec, raw: Raw, parameters: Raw) -> Float[Tensor, "#batch seq_len num_heads pairs"] | None:
+def _angle(
+    spec: MixerSpec, raw: Raw, parameters: Raw, gate: Tensor | None
+) -> Float[Tensor, "#batch seq_len num_heads pairs"] | None:
+    """The angle of each step; one from the token is a speed, times the step size where there is one (Mamba-3)."""
     if spec.rotation.is_identity:
         return None
     match spec.rotation.source:
         case "input":
             angle = torch.pi * raw["angle"].tanh()
+            if spec.scaling.gate == "dt":
+                angle = angle * _required(gate)[:, :: spec.erase.rank].unsqueeze(-1)
         case "learned":
             angle = parameters["angle"][None, None]
         case _:

@@ -98,8 +98,11 @@ def _closing(report: Report) -> Iterator[str]:
     unknown = [verdict for verdict in report.verdicts if verdict.verdict == "unknown"]
     if unknown:
         yield f"not judged ({len(unknown)}):"
+        by_reason: dict[str, list[str]] = {}
         for verdict in unknown:
-            yield from _wrapped(f"{verdict.code} {verdict.name}: {verdict.reason}", 2)
+            by_reason.setdefault(verdict.reason, []).append(f"{verdict.code} {verdict.name}")
+        for reason, names in by_reason.items():
+            yield from _wrapped(f"{', '.join(names)}: {reason}", 2)
 
 
 def _wrapped(text: str, indent: int) -> list[str]:

@@ -1,5 +1,7 @@
 """CD603 normalization-can-vanish: eta_i can be zero or change sign, or nothing keeps it from zero."""
 
+import math
+
 from checkers import scores
 from checkers.finding import Edit, Fix, quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
@@ -23,12 +25,24 @@ def judge(site: Site) -> Outcome:
         case "max_abs_sum_1":
             return Outcome("pass", site.at("normalization"), "eta = max(|sum|, 1) is at least 1")
         case "sum" | "sum_with_sink":
-            lowest = _lowest_term(mixer)
+            lowest = 0.0 if _turns_a_quarter_at_most(site) else _lowest_term(mixer)
             if lowest is None:
                 return _signed(site)
             if kind == "sum_with_sink":
                 return Outcome("pass", site.at("normalization"), "the sink keeps eta above exp(sink) > 0")
             return _positive_sum(site, lowest)
+
+
+def _turns_a_quarter_at_most(site: Site) -> bool:
+    """[relu(x), 0] under a rotation: the score is a sum of relu(q) relu(k) cos(angle), and no angle passes pi / 2."""
+    mixer, rotation = site.mixer, site.mixer.rotation
+    alone = mixer.erase.is_identity and mixer.shear.is_identity and mixer.lift.kind == "none"
+    paired = rotation.source == "constant" and rotation.pairing == "half" and rotation.pairs(mixer.key_dim) * 2
+    if mixer.features.map != "relu_zero" or not alone or paired != mixer.key_dim:
+        return False
+    reach = min(mixer.support.window or site.target.seq_len, site.target.seq_len) - 1
+    linear = readouts.is_linear(mixer.readout) and mixer.features.norm_keeps_signs
+    return linear and max(rotation.angles(mixer.key_dim)) * reach <= math.pi / 2
 
 
 def _length(site: Site) -> Outcome:

@@ -3,3 +3,4 @@
 from designspace.entry import Entry as Entry
 from designspace.entry import get as get
 from designspace.entry import names as names
+from designspace.entry import outside_names as outside_names

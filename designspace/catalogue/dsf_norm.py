@@ -6,6 +6,7 @@ State      n p per head
 Reference  dsf-mqar SelfNormAttention
 Known for  separates normalization from softmax: a free eta_i closes part of the gap of linear attention on recall
 Sizes      the MQAR model of the paper (2 layers, width 128, 1 head)
+Also       normalised_attention
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec

@@ -29,7 +29,7 @@ mixer = MixerSpec(
         granularity="diagonal", map="exp_softplus", initial=(math.exp(-RATE[1] * DT[1]), math.exp(-RATE[0] * DT[0]))
     ),
     scaling=Scaling(base=1.0, gate="dt", initial=DT),
-    features=Features(norm="rms"),
+    features=Features(norm="rms", eps_kind="mean"),
     support=Support(diagonal="D"),
     heads=Heads(layout="channel", num_heads=8192, state_dim=16, head_dim=1, kv_groups=1, shared="qk"),
     io=InputOutput(short_conv=ShortConv(width=4, on=("v",)), value_activation="silu", gate="silu"),

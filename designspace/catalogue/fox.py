@@ -7,6 +7,7 @@ Reference  fla.ops.forgetting_attn.naive.naive_forgetting_attn
 Known for  a forget gate in softmax attention: needs no position code, extrapolates, keeps near-perfect recall of
            needles
 Sizes      a 125M model of the paper's LLaMA-like stack (12 layers, width 768); gate bias starts at 0
+Also       forgetting_transformer
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

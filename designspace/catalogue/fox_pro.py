@@ -24,7 +24,7 @@ mixer = MixerSpec(
     readout=Exponential(kind="exponential"),
     shear=Shear(source="input"),
     normalization=Normalization(kind="sum"),
-    features=Features(norm="rms_weighted"),
+    features=Features(norm="rms_weighted", gain_shared=False, eps=1e-5, eps_kind="mean"),
     heads=Heads(num_heads=12, state_dim=64, head_dim=64),
     io=InputOutput(short_conv=ShortConv(width=2, on=("k", "v")), output_norm="head_rms", gate="sigmoid"),
 )

@@ -24,7 +24,7 @@ mixer = MixerSpec(
     readout=Exponential(kind="exponential"),
     rotation=Rotation(source="constant", theta=1e7, fraction=0.25),
     normalization=Normalization(kind="sum"),
-    features=Features(norm="rms_weighted"),
+    features=Features(norm="rms_weighted", eps_kind="mean"),
     heads=Heads(num_heads=16, state_dim=256, head_dim=256, kv_groups=2),
     io=InputOutput(gate="sigmoid"),
 )

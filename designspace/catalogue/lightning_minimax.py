@@ -9,8 +9,7 @@ Known for  linear attention at 456 G parameters and a context of a million token
            softmax
 Sizes      the run of seven layers between two softmax layers of MiniMax-Text-01; the channel mixer stands for one
            expert
-Left out   the decay grows weaker with depth (the last layer hardly forgets) and is evenly spaced in log(-log a); here
-           the first layer, evenly in log(1 - a), with the same ends
+Left out   the decay grows weaker with depth (the last layer hardly forgets); here every layer is the first, l = 0
 """
 
 import math
@@ -26,7 +25,8 @@ from designspace.scaling import Scaling
 from designspace.target import Target
 
 HEADS = 64
-SLOPES = (2.0 ** (-8.0 / HEADS), 2.0**-8)  # of the first and the last head of the first layer
+FIRST_LAYER = 1.0 + 1e-5
+SLOPES = (2.0 ** (-8.0 / HEADS) * FIRST_LAYER, 2.0**-8 * FIRST_LAYER)  # of the first and the last head
 mixer = MixerSpec(
     decay=Decay(
         granularity="scalar",
@@ -34,6 +34,7 @@ mixer = MixerSpec(
         map="fixed",
         range=(math.exp(-1.0), 1.0),
         initial=(math.exp(-SLOPES[0]), math.exp(-SLOPES[1])),
+        spacing="log_rate",
     ),
     scaling=Scaling(base=1.0),
     features=Features(map="silu"),

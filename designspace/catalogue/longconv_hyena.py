@@ -7,6 +7,7 @@ Reference  zoology.mixers.hyena.Hyena
 Known for  sub-quadratic without attention by FFT; fixed filters copy and recall worse than selective mixers
 Sizes      Hyena 153M (18 layers, width 864), order 2
 Left out   the filter is a small network of the lag times an exponential window there, a table of taps here
+Also       hyena
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -9,6 +9,7 @@ Known for  a plain linear recurrence matches S4 on long-range arena once initial
            (arXiv 2208.04933) is the same point
 Sizes      6 layers, width 512, 384 complex states; |lambda|^2 uniform in [0.9^2, 0.999^2]; `initial` holds the ends
 Left out   the input of a complex state is complex (two projections) there, real here; GLU after the layer
+Also       lru, s5
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec, Norm

@@ -9,6 +9,7 @@ Known for  selection by the step size dt: the first recurrence on a par with tra
 Sizes      Mamba 130M (24 layers, width 768, 1536 channels); dt log-uniform in [0.001, 0.1]; `initial` holds the
            corners exp(-16 * 0.1) and exp(-0.001)
 Left out   q, k and dt come from the convolved channels, dt through a map of rank 48
+Also       s6
 """
 
 import math

@@ -19,7 +19,7 @@ from designspace.scaling import Scaling
 from designspace.target import Target
 
 mixer = MixerSpec(
-    decay=Decay(granularity="scalar", map="ratio", initial=(0.28, 0.72)),
+    decay=Decay(granularity="scalar", map="ratio", initial=(0.34, 0.66)),
     scaling=Scaling(base=1.0, gate="complement"),
     features=Features(map="ones"),
     heads=Heads(layout="channel", num_heads=384, state_dim=1, head_dim=1),

@@ -6,7 +6,8 @@ State      n p + n + 1 per head
 Reference  mlstm_kernels native_stablef.mlstm_parallel_fw; transformers xlstm
 Known for  revises what it stored through the exponential gate; needs the running maximum and eta
 Sizes      xLSTM 7B (arXiv 2503.13427): 32 layers, width 4096; forget bias 3 to 6, input bias -10, which the cap of 15
-           turns into exp(-8.7)
+           turns into 2.96 to 5.70 and -8.74
+Left out   the same cap on the forget logit
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec
@@ -21,7 +22,7 @@ from designspace.scaling import Scaling
 from designspace.target import Target
 
 mixer = MixerSpec(
-    decay=Decay(granularity="scalar", map="sigmoid", initial=(0.953, 0.9975)),
+    decay=Decay(granularity="scalar", map="sigmoid", initial=(0.951, 0.9967)),
     scaling=Scaling(gate="exp", cap=15.0, initial=(1.6e-4, 1.6e-4)),
     normalization=Normalization(kind="max_abs_sum_1", eps=1e-6, eps_inside=True),
     heads=Heads(num_heads=8, state_dim=256, head_dim=512),

@@ -7,6 +7,7 @@ Reference  zoology feature_map performer
 Known for  an unbiased estimate of softmax attention at linear cost; the variance grows with the score, so sharp
            reading fails
 Sizes      6 layers of width 512 with 256 features, of our own choice
+Left out   the random directions W are orthogonal in the paper, independent here
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -7,7 +7,8 @@ Reference  fla.ops.retention.naive.naive_retention
 Known for  the parallel, recurrent and chunkwise forms of one mixer; a decay that cannot react to the input is weak at
            recall
 Sizes      the 1.3B model of the paper (24 layers, width 2048, keys of 256 and values of 512 per head)
-Left out   the paper also divides by sqrt(sum of decays) and max(|row sum|, 1): void under the head norm up to its eps
+Left out   the paper also divides by sqrt(sum of decays) and max(|row sum|, 1): void under the head norm up to its eps;
+           the angles are those of fla, the published code spaces them to end at 1/theta exactly
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

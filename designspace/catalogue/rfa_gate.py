@@ -7,6 +7,7 @@ State      2 m p + 2 m per head
 Reference  none public that runs on a CPU: the formula of the paper
 Known for  the first gate on linear attention's state; the features are signed, so the row sum can reach 0
 Sizes      6 layers of width 512, of our own choice; the gate starts at sigmoid of unit-variance inputs
+Also       rfa
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -10,6 +10,7 @@ Known for  Hawk and, with local attention, Griffin and RecurrentGemma; sqrt(1 - 
 Sizes      Hawk 100M (12 layers, width 768, 1024 channels); the reference draws rad in [0.9, 0.999] and a = rad^(8
            sigmoid(r))
 Left out   the gate maps are block-diagonal there; the first position is not rescaled by sqrt(1 - a^2)
+Also       griffin, recurrent_gemma
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,7 +7,8 @@ State      2 per channel, 3 with the running maximum
 Reference  transformers rwkv rwkv_linear_attention_cpu
 Known for  an attention-free language model at 14 G parameters: the exponent is additive, so the exponential readout
            factorises
-Sizes      RWKV-4 169M (12 layers, width 768); w starts at -5 + 8 (h / (H - 1))^(0.7 + 1.3 l / (L - 1))
+Sizes      RWKV-4 169M (12 layers, width 768); w starts at -5 + 8 (h / (H - 1))^(0.7 + 1.3 l / (L - 1)); `initial` holds
+           the 5 and 95 % quantiles over channels and layers
 Left out   the token shift of the key logit and the receptance (that of v is the convolution), the squared-ReLU
            channel mixer
 """
@@ -25,7 +26,7 @@ from designspace.scaling import Scaling
 from designspace.support import Support
 
 mixer = MixerSpec(
-    decay=Decay(granularity="scalar", source="learned", map="exp_exp", initial=(8e-6, 0.9923)),
+    decay=Decay(granularity="scalar", source="learned", map="exp_exp", initial=(4e-6, 0.9925)),
     scaling=Scaling(base=1.0, gate="exp_key"),
     normalization=Normalization(kind="sum"),
     features=Features(map="ones"),

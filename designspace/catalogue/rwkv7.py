@@ -7,7 +7,8 @@ State      n p per head
 Reference  fla.ops.generalized_delta_rule.dplr.naive.dplr_recurrence (which scales q by n^-1/2)
 Known for  recognises all regular languages; a step may expand (sigma_max 1.09 measured), so no product of steps is
            certified
-Sizes      RWKV-7 0.1B (12 layers, width 768); w's logit starts at -6.5 + 5 (h / (C - 1))^(0.85 + sqrt(l / (L - 1)))
+Sizes      RWKV-7 0.1B (12 layers, width 768); w's logit starts at -6.5 + 5 (h / (C - 1))^(0.85 + sqrt(l / (L - 1)));
+           `initial` holds the 5 and 95 % quantiles over channels and layers
 Left out   k scaled by 1 + (a - 1) k_a, value residual, low-rank maps, a linear output gate; the bonus is added before
            the norm here, after it there
 """
@@ -26,7 +27,7 @@ from designspace.support import Support
 
 mixer = MixerSpec(
     decay=Decay(
-        granularity="diagonal", map="exp_lb_sigmoid", range=(math.exp(-math.exp(-0.5)), 1.0), initial=(0.922, 0.999)
+        granularity="diagonal", map="exp_lb_sigmoid", range=(math.exp(-math.exp(-0.5)), 1.0), initial=(0.921, 0.99904)
     ),
     erase=Erase(direction="free", per_channel=True, compose="additive"),
     scaling=Scaling(base=1.0),

@@ -10,6 +10,7 @@ Known for  long-range arena with a convolution of length T; nothing depends on t
 Sizes      6 layers of 512 channels; S4D-Lin: Re lambda = -1/2, Im lambda = pi m, dt log-uniform in [0.001, 0.1];
            `initial` holds the ends exp(-0.1 / 2) and exp(-0.001 / 2)
 Left out   GELU and GLU after the layer; k is tied to lambda and dt there, free here with the same initial size
+Also       s4d_lin
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec, Norm
@@ -25,7 +26,7 @@ from designspace.target import Target
 
 mixer = MixerSpec(
     decay=Decay(granularity="diagonal", source="learned", map="exp_exp", initial=(0.9512, 0.9995)),
-    rotation=Rotation(source="learned"),
+    rotation=Rotation(source="learned", initial=(0.0, 9.739)),
     scaling=Scaling(base=1.0),
     features=Features(map="static", q_std=1.41, k_std=0.016),
     support=Support(diagonal="D"),

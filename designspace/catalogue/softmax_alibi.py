@@ -7,6 +7,7 @@ Reference  transformers bloom build_alibi_tensor
 Known for  extrapolates to longer inputs than it was trained on, by being local: head h sees about 2^(8h/H) keys
 Sizes      BLOOM 560M (arXiv 2211.05100)
 Left out   the layer norm that BLOOM puts after the embedding
+Also       alibi
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -23,7 +23,7 @@ mixer = MixerSpec(
     readout=Exponential(kind="exponential"),
     rotation=Rotation(source="constant", theta=1e6),
     normalization=Normalization(kind="sum"),
-    features=Features(norm="rms_weighted"),
+    features=Features(norm="rms_weighted", eps_kind="mean"),
     heads=Heads(num_heads=16, state_dim=128, head_dim=128, kv_groups=8),
 )
 entry = Entry.described(

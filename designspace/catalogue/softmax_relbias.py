@@ -8,6 +8,7 @@ Known for  position as a scalar per distance; the missing 1/sqrt(n) sits in the 
            start at standard deviation 1
 Sizes      the decoder of T5 base (12 layers, width 768)
 Left out   distances share 32 log-spaced buckets and all beyond 128 the last one; here one entry per lag and 0 beyond
+Also       t5
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,6 +7,7 @@ Reference  transformers llama apply_rotary_pos_emb with scaled_dot_product_atten
 Known for  the default of open language models: the score depends on i - j only and |q|, |k| are untouched.
            Extrapolates badly beyond the training length; the scale of q and k is not bounded during training.
 Sizes      LLaMA 7B (arXiv 2302.13971): 32 layers, width 4096, 6.74 G parameters
+Also       rope
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

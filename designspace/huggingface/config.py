@@ -1,48 +1,68 @@
 """A config.json that remembers which of its keys were read, so that none is dropped in silence."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Any, get_args
 
 from designspace.candidate import MAX_LAYERS
 from designspace.document import Document
 from designspace.errors import SpecError
+from designspace.events import KeyPath
 from designspace.spec import Dtype
 
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
 
-class Config:
-    """Typed access to the keys of a config.json; aliases are tried in order, the first key present counts.
+@dataclass
+class Account:
+    """What became of the keys. Nested keys are written with dots: `rope_scaling.factor`.
 
     Attributes:
         read: key -> value that was taken from the file.
-        derived: name -> how a value that the file does not hold was found.
+        defaulted: key -> value that stands in for an absent key, and where it comes from.
+        derived: name -> how a value that no key holds was found.
         approximated: key -> what the grammar does not hold of it, and what stands in its place.
     """
 
-    def __init__(self, document: Document) -> None:
-        self.data: dict[str, Any] = document.data
-        self.read: dict[str, Any] = {}
-        self.derived: dict[str, str] = {}
-        self.approximated: dict[str, str] = {}
+    read: dict[str, Any] = field(default_factory=dict)
+    defaulted: dict[str, str] = field(default_factory=dict)
+    derived: dict[str, str] = field(default_factory=dict)
+    approximated: dict[str, str] = field(default_factory=dict)
+
+
+class Config:
+    """Typed access to the keys of a config.json, or of an object in it.
+
+    Several keys of one call are names for one thing: the first present counts, and any other that is present must
+    agree. null counts as absent. A default is the model class's own, as named by `source`.
+    """
+
+    def __init__(self, document: Document, data: dict[str, Any], *, path: KeyPath, account: Account) -> None:
+        self.data = data
+        self.account = account
+        self.source = "the model class"
         self._document = document
+        self._path = path
+        self._nested: dict[str, Config] = {}
 
     def integer(self, *keys: str, default: int | None = None, least: int = 1) -> int:
-        """An integer not below `least`; `default` where no key is present (null counts as absent)."""
-        value = self._take(keys, default, "an integer")
+        """An integer not below `least`."""
+        key, value = self._take(keys, default, "an integer")
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self.error(keys[0], f"`{keys[0]}` must be an integer >= {least}, got {value!r}.")
+            raise self.error(key, f"`{key}` must be an integer >= {least}, got {value!r}.")
         return value
 
-    def depth(self, *keys: str) -> int:
+    def depth(self, *keys: str, default: int | None = None) -> int:
         """The number of layers, no more than a candidate may have."""
-        value = self.integer(*keys)
+        value = self.integer(*keys, default=default)
         if value > MAX_LAYERS:
             raise self.error(keys[0], f"`{keys[0]}` must be at most {MAX_LAYERS}, got {value}; give a smaller stack.")
         return value
 
     def number(self, *keys: str, default: float | None = None) -> float:
         """A finite number."""
-        return self.finite(keys[0], self._take(keys, default, "a number"))
+        key, value = self._take(keys, default, "a number")
+        return self.finite(key, value)
 
     def finite(self, key: str, value: Any) -> float:
         """`value`, which stands at `key`, as a finite number."""
@@ -52,16 +72,16 @@ class Config:
 
     def flag(self, *keys: str, default: bool) -> bool:
         """true or false."""
-        value = self._take(keys, default, "true or false")
+        key, value = self._take(keys, default, "true or false")
         if not isinstance(value, bool):
-            raise self.error(keys[0], f"`{keys[0]}` must be true or false, got {value!r}.")
+            raise self.error(key, f"`{key}` must be true or false, got {value!r}.")
         return value
 
     def text(self, *keys: str, default: str) -> str:
         """A string."""
-        value = self._take(keys, default, "a string")
+        key, value = self._take(keys, default, "a string")
         if not isinstance(value, str):
-            raise self.error(keys[0], f"`{keys[0]}` must be a string, got {value!r}.")
+            raise self.error(key, f"`{key}` must be a string, got {value!r}.")
         return value
 
     def dtype(self) -> Dtype:
@@ -79,41 +99,86 @@ class Config:
             raise self.error(key, f"`{key}` must be a list, got {value!r}.")
         return value
 
+    def integers(self, key: str, *, least: int = 0) -> list[int] | None:
+        """A list of integers not below `least`; None where it is absent or null."""
+        values = self.items(key)
+        for value in values or []:
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise self.error(key, f"`{key}` must hold integers >= {least}, got {value!r}.")
+        return values
+
     def optional(self, key: str) -> Any:
         """The raw value of a key, None where it is absent or null."""
         if key in self.data:
-            self.read[key] = self.data[key]
+            self.account.read[self._name(key)] = self.data[key]
         return self.data.get(key)
 
-    def section(self, key: str) -> dict[str, Any]:
-        """A nested object; empty where it is absent or null."""
+    def has(self, key: str) -> bool:
+        """The key is present and not null."""
+        return self.data.get(key) is not None
+
+    def nested(self, key: str) -> "Config":
+        """A nested object, whose keys are accounted for one by one; an empty one where it is absent or null."""
+        if key not in self._nested:
+            value = self.optional(key)
+            if value is not None and not isinstance(value, dict):
+                raise self.error(key, f"`{key}` must be an object, got {value!r}.")
+            self._nested[key] = self._inner(value or {}, (*self._path, key))
+        return self._nested[key]
+
+    def objects(self, key: str) -> "list[Config]":
+        """A list of objects, whose keys are accounted for like those of `nested`; one object is a list of one."""
         value = self.optional(key)
-        if value is not None and not isinstance(value, dict):
-            raise self.error(key, f"`{key}` must be an object, got {value!r}.")
-        return value or {}
+        if not isinstance(value, list):
+            return [self.nested(key)] if value is not None else []
+        for index, item in enumerate(value):
+            if not isinstance(item, dict):
+                raise self.error(key, f"`{key}` must hold objects, got {item!r}.")
+            self._nested[f"{key}.{index}"] = self._inner(item, (*self._path, key, index))
+        return [self._nested[f"{key}.{index}"] for index in range(len(value))]
 
     def note(self, name: str, explanation: str) -> None:
         """Record a value that stands in the model's code, not in its file."""
-        self.derived[name] = explanation
+        self.account.derived[name] = explanation
 
     def approximate(self, key: str, explanation: str) -> None:
         """Record a key that the candidate follows in part only."""
-        self.approximated[key] = explanation
+        self.account.approximated[self._name(key)] = explanation
 
     def error(self, key: str, message: str) -> SpecError:
         """A SpecError at the line of `key`."""
-        return SpecError(message, file=self._document.file, line=self._document.span((key,)).line, path=key)
+        line = self._document.span((*self._path, key)).line
+        return SpecError(message, file=self._document.file, line=line, path=self._name(key))
 
-    def _take(self, keys: tuple[str, ...], default: Any, expected: str) -> Any:
-        for key in keys:
-            if self.data.get(key) is not None:
-                self.read[key] = self.data[key]
-                return self.data[key]
-        for key in keys:
-            if key in self.data:
-                self.read[key] = None
+    def unread(self) -> Iterator[tuple[str, Any]]:
+        """Name and value of every key that nobody read, those of nested objects that were opened included."""
+        for key, value in self.data.items():
+            if self._name(key) not in self.account.read:
+                yield self._name(key), value
+        for inner in self._nested.values():
+            yield from inner.unread()
+
+    def _inner(self, data: dict[str, Any], path: KeyPath) -> "Config":
+        inner = Config(self._document, data, path=path, account=self.account)
+        inner.source = self.source
+        return inner
+
+    def _name(self, key: str) -> str:
+        return ".".join(str(part) for part in (*self._path, key))
+
+    def _take(self, keys: tuple[str, ...], default: Any, expected: str) -> tuple[str, Any]:
+        present = {key: self.data[key] for key in keys if key in self.data}
+        self.account.read |= {self._name(key): value for key, value in present.items()}
+        given = [(key, value) for key, value in present.items() if value is not None]
+        for key, value in given[1:]:
+            if value != given[0][1]:
+                raise self.error(
+                    key, f"`{key}: {value!r}` contradicts `{given[0][0]}: {given[0][1]!r}`; they name one thing."
+                )
+        if given:
+            return given[0]
         if default is None:
             names = " or ".join(f"`{key}`" for key in keys)
             raise self.error(keys[0], f"{names} is missing; the importer needs {expected} there.")
-        self.derived[keys[0]] = f"absent: the default {default!r}"
-        return default
+        self.account.defaulted[self._name(keys[0])] = f"{default!r}, the default of {self.source}"
+        return keys[0], default

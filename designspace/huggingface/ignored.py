@@ -1,75 +1,78 @@
 """Keys of any config.json that do not bear on the tuple, with the reason; a key outside this table is reported."""
 
+import re
+from typing import Any
+
 _TRAINING = "training only: dropout or initialisation of weights a checkpoint replaces"
 _GENERATION = "generation and tokens"
 _FRAMEWORK = "book-keeping of the framework"
 _OUTPUTS = "which outputs are returned"
 
+_CHANNEL = "of the channel mixer"
+_ROUTING = "routing of the channel mixer"
+_NORM = "of the norms around the sub-layers"
+_EXECUTION = "execution"
+_BIAS = "a bias of a projection leaves the tuple as it is"
+_OUTSIDE = "outside the mixer"
+
+
+def _all(reason: str, keys: str) -> dict[str, str]:
+    return dict.fromkeys(keys.split(), reason)
+
+
 IGNORED = {
-    **dict.fromkeys(
-        (
-            "attention_dropout",
-            "attn_pdrop",
-            "classifier_dropout",
-            "embd_pdrop",
-            "embed_dropout",
-            "hidden_dropout",
-            "initializer_range",
-            "resid_dropout",
-            "resid_pdrop",
-            "router_aux_loss_coef",
-            "summary_first_dropout",
-        ),
+    **_all(
         _TRAINING,
+        "attention_dropout attention_probs_dropout_prob attn_pdrop aux_loss_alpha classifier_dropout dropout"
+        " embd_pdrop embed_dropout ffn_dropout hidden_dropout hidden_dropout_prob init_std initializer_range layerdrop"
+        " num_nextn_predict_layers output_router_logits resid_dropout resid_pdrop residual_dropout"
+        " router_aux_loss_coef router_jitter_noise router_z_loss_coef seq_aux summary_first_dropout",
     ),
-    **dict.fromkeys(
-        (
-            "bos_token_id",
-            "decoder_start_token_id",
-            "eos_token_id",
-            "num_logits_to_keep",
-            "pad_token_id",
-            "task_specific_params",
-            "unk_token_id",
-            "use_cache",
-            "vocab_size_padded",
-        ),
+    **_all(
         _GENERATION,
+        "begin_suppress_tokens bos_token_id decoder_start_token_id do_sample eos_token_id forced_eos_token_id"
+        " generation_config max_length min_length num_beams num_logits_to_keep pad_token_id prefix sep_token_id"
+        " suppress_tokens task_specific_params temperature top_k top_p unk_token_id use_cache vocab_size_padded",
     ),
-    **dict.fromkeys(
-        (
-            "_name_or_path",
-            "architectures",
-            "auto_map",
-            "chunk_size_feed_forward",
-            "gradient_checkpointing",
-            "id2label",
-            "is_encoder_decoder",
-            "label2id",
-            "pad_vocab_size_multiple",
-            "pretraining_tp",
-            "problem_type",
-            "quantization_config",
-            "tokenizer_class",
-            "transformers_version",
-        ),
+    **_all(
         _FRAMEWORK,
+        "_name_or_path architectures auto_map chunk_size_feed_forward ep_size gradient_checkpointing id2label"
+        " is_decoder is_encoder_decoder label2id pad_vocab_size_multiple pretraining_tp problem_type quantization"
+        " quantization_config tensor_parallel_size tokenizer_class torchscript transformers_version unsloth_fixed"
+        " unsloth_version use_bfloat16",
     ),
-    **dict.fromkeys(
-        (
-            "output_attentions",
-            "output_hidden_states",
-            "output_router_logits",
-            "return_dict",
-            "summary_activation",
-            "summary_proj_to_labels",
-            "summary_type",
-            "summary_use_proj",
-        ),
+    **_all(
         _OUTPUTS,
+        "output_attentions output_hidden_states return_dict return_dict_in_generate summary_activation"
+        " summary_proj_to_labels summary_type summary_use_proj use_return_dict",
     ),
-    "attention_bias": "a bias of the projections leaves the tuple as it is",
-    "mlp_bias": "outside the mixer",
+    **_all(_CHANNEL, "activation_function hidden_act hidden_activation mlp_bias mlp_hidden_act"),
+    **_all(
+        _ROUTING,
+        "decoder_sparse_step experts_per_token first_k_dense_replace mlp_only_layers moe_intermediate_size"
+        " moe_layer_freq n_group n_routed_experts n_shared_experts norm_topk_prob num_experts num_experts_per_tok"
+        " num_local_experts routed_scaling_factor scoring_func shared_expert_intermediate_size topk_group topk_method",
+    ),
+    **_all(_NORM, "layer_norm_eps layer_norm_epsilon layernorm_epsilon norm_eps norm_epsilon rms_norm_eps"),
+    **_all(
+        _EXECUTION,
+        "_attn_implementation _attn_implementation_autoset _attn_implementation_internal attn_implementation"
+        " use_flash_attention use_flash_attn",
+    ),
+    **_all(_BIAS, "attention_bias bias qkv_bias use_bias use_qkv_bias"),
+    **_all(_OUTSIDE, "logit_scale type_vocab_size"),
     "tie_word_embeddings": "outside the mixer; parameters are counted untied",
-    "norm_topk_prob": "routing of the channel mixer",
 }
+
+BEARING = re.compile(  # words of the names of keys that say something about a mixer
+    r"(?:^|_)(?:attn|attention|heads?|rope|rotary|window|sliding|softcap(?:ping)?|softmax|alibi|positions?|position"
+    r"|qk|kv|query|key|value|lora|mla|nope|layers?_types?|pattern|schedule|block_types?|conv|ssm|mamba|state|recurrent"
+    r"|linear|decay|delta|beta|gate|sparse|index|topk|chunk|sinks?|scale|scaling|multiplier|expand|dt|time|feature"
+    r"|lru|rnn|lstm|retention|memory|temperature|interval|period|offset|normalizer)(?:_|$)"
+)
+
+
+def bears_on_tuple(key: str, value: Any) -> bool:
+    """A key that nobody knows looks as if it changed the mixer: by its words, and because it is not switched off."""
+    is_off = value is None or value is False or value in ([], {}, "")
+    return not is_off and BEARING.search(key.rpartition(".")[2].lower()) is not None

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -12,12 +12,14 @@ from designspace import units
 from designspace.candidate import Block, Candidate, ModelSpec
 from designspace.document import Document
 from designspace.errors import SpecError
-from designspace.huggingface.config import Config
-from designspace.huggingface.ignored import IGNORED
+from designspace.huggingface.config import Account, Config
+from designspace.huggingface.ignored import IGNORED, bears_on_tuple
 from designspace.spec import Spec
 from designspace.target import MAX_SEQ_LEN, Target
 
 PACKAGE = "designspace.huggingface.model_types"
+TEXT_PARTS = ("text_config", "llm_config", "language_config")  # of models that also see or hear
+REMEDY = "write a spec for this model, or remove the key if it has no effect."
 
 
 @dataclass(frozen=True)
@@ -31,27 +33,40 @@ class Stack:
 
 @dataclass(frozen=True)
 class Importer:
-    """A model_type: how its file becomes a stack, and the keys it may hold that do not bear on the tuple."""
+    """A model_type: how its file becomes a stack, and the keys it may hold that do not bear on the tuple.
+
+    `source` names where the class defaults and the facts that no key holds come from.
+    """
 
     stack: Callable[[Config], Stack]
     ignores: Mapping[str, str]
+    source: str = "transformers 5.24"
 
 
 class Imported(Spec):
-    """A candidate with the account of every key of the file.
+    """A candidate with the account of every key of the file; names of nested keys have dots.
 
-    `read`: key -> value used; `derived`: name -> how a value that the file does not state was found; `ignored`: key ->
-    why it does not bear on the tuple; `approximated`: key -> what the candidate leaves out of it; `unknown`: keys
-    nobody understands, which a user must look at.
+    `read`: key -> value used; `defaulted`: absent key -> value and its source; `derived`: name -> how a value that the
+    file does not state was found; `ignored`: key -> why it does not bear on the tuple; `approximated`: key -> what the
+    candidate leaves out of it; `unknown`: keys nobody understands, none of which looks as if it bore on the tuple.
     """
 
     candidate: Candidate
     model_type: str
     read: dict[str, Any]
+    defaulted: dict[str, str]
     derived: dict[str, str]
     ignored: dict[str, str]
     approximated: dict[str, str]
     unknown: tuple[str, ...]
+
+    @property
+    def verdict(self) -> Literal["ok", "unsupported", "not_applicable"]:
+        """Whether every layer lies in the grammar; `not_applicable` where the model has no causal mixer."""
+        kinds = {outside.outside for _, outside in self.candidate.outside()}
+        if "bidirectional" in kinds:
+            return "not_applicable"
+        return "unsupported" if kinds else "ok"
 
 
 def import_config(document: Document, *, name: str | None = None) -> Imported:
@@ -61,11 +76,14 @@ def import_config(document: Document, *, name: str | None = None) -> Imported:
         name: of the candidate; the model_type by default.
 
     Raises:
-        SpecError: the model_type is not supported, or a key has no sensible value.
+        SpecError: the model_type is not supported, a key has no sensible value, or a key that bears on the tuple is
+            not understood.
     """
-    config = Config(document)
-    model_type = config.text("model_type", default="")
+    account = Account()
+    outer = Config(document, document.data, path=(), account=account)
+    model_type, config, around = _text_part(outer)
     importer = _importer(config, model_type)
+    config.source = importer.source
     try:
         stack = importer.stack(config)
         candidate = Candidate(
@@ -77,27 +95,50 @@ def import_config(document: Document, *, name: str | None = None) -> Imported:
     except ValidationError as error:
         first = error.errors()[0]
         raise config.error("model_type", f"the file describes a model outside the grammar: {first['msg']}") from error
-    left = [key for key in document.data if key not in config.read]
-    known = {**IGNORED, **importer.ignores}
+    left = {**around, **dict(config.unread())}
+    known = {**IGNORED, **importer.ignores, **dict.fromkeys(around, "of the model around the text part")}
+    reasons = {key: known.get(key, known.get(key.rpartition(".")[2])) for key in left}
+    unknown = tuple(key for key, reason in reasons.items() if reason is None)
+    for key in unknown:
+        if bears_on_tuple(key, left[key]):
+            raise outer.error(key, f"`{key}: {left[key]!r}` bears on the mixer and is not understood; {REMEDY}")
     return Imported(
         candidate=candidate,
         model_type=model_type,
-        read={key: _plain(value) for key, value in config.read.items()},
-        derived=config.derived,
-        ignored={key: known[key] for key in left if key in known},
-        approximated=config.approximated,
-        unknown=tuple(key for key in left if key not in known),
+        read={key: _plain(value) for key, value in account.read.items()},
+        defaulted=account.defaulted,
+        derived=account.derived,
+        ignored={key: reason for key, reason in reasons.items() if reason is not None},
+        approximated=account.approximated,
+        unknown=unknown,
     )
 
 
+def _text_part(outer: Config) -> tuple[str, Config, dict[str, Any]]:
+    """The model_type, the object that holds the decoder, and the keys around it.
+
+    A file without a model_type that has the keys of state-spaces/mamba is one of theirs.
+    """
+    given = outer.text("model_type", default="mamba_ssm" if "ssm_cfg" in outer.data else "")
+    inner = next((key for key in TEXT_PARTS if isinstance(outer.data.get(key), dict)), None)
+    if inner is None or given in model_types():
+        return given, outer, {}
+    config = outer.nested(inner)
+    around = {key: value for key, value in outer.data.items() if key not in ("model_type", inner)}
+    outer.note("model_type", f"`{given}` holds its decoder in `{inner}`; the parts around it are not imported")
+    if not (config.has("dtype") or config.has("torch_dtype")):
+        config.data = {**config.data, **{key: around[key] for key in ("dtype", "torch_dtype") if key in around}}
+    return config.text("model_type", default=""), config, around
+
+
 def model_types() -> tuple[str, ...]:
-    """Names of the model_types that can be imported."""
+    """Names of the model_types that can be imported, in lower case and with `_` for `-`."""
     return units.names(PACKAGE)
 
 
 def _importer(config: Config, model_type: str) -> Importer:
-    if model_type in model_types():
-        return units.load_unit(PACKAGE, model_type, "importer", Importer)
+    if (unit := model_type.replace("-", "_").lower()) in model_types():
+        return units.load_unit(PACKAGE, unit, "importer", Importer)
     near = difflib.get_close_matches(model_type, model_types(), n=3)
     hint = f"; nearest: {', '.join(near)}" if near else ""
     raise config.error(
@@ -117,6 +158,8 @@ def _plain(value: Any) -> Any:
     """JSON has no infinity: such values are reported as text."""
     if isinstance(value, list):
         return [_plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
     return str(value) if isinstance(value, float) and abs(value) == float("inf") else value
 
 

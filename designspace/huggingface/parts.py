@@ -1,86 +1,101 @@
-"""Parts that many model types share: attention from its sizes, rotary keys in all their spellings, channel mixers."""
+"""Parts that many model types share: sizes, attention by layer, windows, channel mixers, the whole decoder."""
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from designspace import catalogue
-from designspace.candidate import Block, ChannelMixer, ModelSpec, Norm
+from designspace.candidate import AnyMixer, Block, ChannelMixer, ModelSpec, Norm
 from designspace.huggingface.config import Config
-from designspace.huggingface.importer import Stack, unsupported
+from designspace.huggingface.importer import Stack
+from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
 
-QWEN_IGNORES = {
-    "rms_norm_eps": "eps of the norms",
-    "max_window_layers": "no window is in use",
-    "use_sliding_window": "layer_types decides",
-}
-WINDOWED = ("sliding_attention", "local", "local_attention")
+WINDOWED = ("sliding_attention", "local", "local_attention", "hybrid_sliding")
+FULL = ("full_attention", "global", "attention")
+
+
+@dataclass(frozen=True)
+class Defaults:
+    """Sizes of a model class that its files may leave out. `kv_heads` None: one per head; `head_dim` None: hidden
+    size / heads.
+    """
+
+    hidden: int
+    layers: int
+    heads: int
+    inner: int
+    vocab: int
+    length: int
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    theta: float = 10000.0
+
+    @property
+    def heads_of_attention(self) -> tuple[int, int | None, int | None]:
+        """heads, kv_heads, head_dim."""
+        return self.heads, self.kv_heads, self.head_dim
 
 
 def from_catalogue(name: str, **fields: dict[str, Any]) -> MixerSpec:
     """The mixer of a catalogue entry with some keys of some fields replaced."""
-    mixer = catalogue.get(name).candidate.blocks[0].mixer
-    if not isinstance(mixer, MixerSpec):
-        raise TypeError(f"catalogue:{name} holds no single mixer.")
-    data = mixer.model_dump(mode="json")
+    data = catalogue.get(name).mixer.model_dump(mode="json")
     for field, values in fields.items():
         data[field] = {**data[field], **values}
     return MixerSpec.model_validate(data)
 
 
-def sizes(num_heads: int, kv_heads: int, head_dim: int) -> dict[str, Any]:
-    """`heads` of grouped-query attention."""
+def sizes(num_heads: int, kv_heads: int, state_dim: int, head_dim: int | None = None) -> dict[str, Any]:
+    """`heads` of grouped-query attention; values as wide as keys unless `head_dim` says otherwise."""
     return {
         "num_heads": num_heads,
-        "state_dim": head_dim,
-        "head_dim": head_dim,
+        "state_dim": state_dim,
+        "head_dim": state_dim if head_dim is None else head_dim,
         "kv_groups": kv_heads,
         "shared": "kv",
         "layout": "multi",
     }
 
 
-def head_dim(config: Config, hidden: int, num_heads: int) -> int:
-    """Width of a head: the key where the file holds it, else hidden / heads."""
-    if config.optional("head_dim") is not None:
-        return config.integer("head_dim")
+def head_dim(config: Config, hidden: int, num_heads: int, *, default: int | None = None) -> int:
+    """Width of a head: the key where the file holds it, hidden / heads where it is null, else the class default."""
+    if config.has("head_dim") or (default is not None and "head_dim" not in config.data):
+        return config.integer("head_dim", default=default)
+    config.optional("head_dim")
     if hidden % num_heads:
         raise config.error("num_attention_heads", f"{num_heads} heads do not divide the hidden size {hidden}.")
     config.note("head_dim", f"hidden size / heads = {hidden // num_heads}")
     return hidden // num_heads
 
 
-def attention_sizes(config: Config, hidden: int) -> dict[str, Any]:
+def attention_sizes(config: Config, hidden: int, defaults: Defaults | None = None) -> dict[str, Any]:
     """`heads` from the keys that llama-like files share."""
-    num_heads = config.integer("num_attention_heads")
-    kv_heads = config.integer("num_key_value_heads", default=num_heads)
-    return sizes(num_heads, kv_heads, head_dim(config, hidden, num_heads))
+    heads, kv_heads, width = (None, None, None) if defaults is None else defaults.heads_of_attention
+    num_heads = config.integer("num_attention_heads", default=heads)
+    if "num_key_value_heads" in config.data:
+        kv_heads = num_heads  # what null says; an absent key is the class default
+    kv_heads = config.integer("num_key_value_heads", default=kv_heads or num_heads)
+    return sizes(num_heads, kv_heads, head_dim(config, hidden, num_heads, default=width))
 
 
-def rotary(config: Config, *, fraction: float = 1.0) -> dict[str, Any]:
-    """`rotation` from rope_parameters, rope_theta, rope_scaling and partial_rotary_factor, whichever are present."""
-    parameters = {**config.section("rope_scaling"), **config.section("rope_parameters")}
-    theta = _rotary_number(config, parameters, "rope_theta", default=10000.0)
-    partial = _rotary_number(config, parameters, "partial_rotary_factor", default=fraction)
-    kind = parameters.get("rope_type", parameters.get("type", "default"))
-    if kind not in ("default", None):
-        key = "rope_parameters" if config.section("rope_parameters") else "rope_scaling"
-        config.approximate(key, f"the grammar has no `{kind}` scaling of the angles; the unscaled angles are used")
-    return {"source": "constant", "theta": theta, "fraction": partial, "pairing": "half"}
+def trunk(config: Config, defaults: Defaults, *layer_keys: str) -> tuple[int, int, dict[str, Any]]:
+    """Hidden size, number of layers and `heads`; `layer_keys` are the names of the depth."""
+    hidden = config.integer("hidden_size", default=defaults.hidden)
+    num_layers = config.depth(*(layer_keys or ("num_hidden_layers",)), default=defaults.layers)
+    return hidden, num_layers, attention_sizes(config, hidden, defaults)
 
 
-def _rotary_number(config: Config, parameters: dict[str, Any], key: str, *, default: float) -> float:
-    """`key` of the nested parameters; where they lack it, of the file."""
-    if parameters.get(key) is None:
-        return config.number(key, default=default)
-    config.optional(key)
-    return config.finite(key, parameters[key])
+def attention(
+    name: str, heads: dict[str, Any], rotation: dict[str, Any], window: int | None = None, **fields: dict[str, Any]
+) -> MixerSpec:
+    """The attention of a catalogue entry with these sizes, positions and window."""
+    return from_catalogue(name, heads=heads, rotation=rotation, support={"window": window}, **fields)
 
 
-def swiglu(config: Config, hidden: int, *keys: str) -> ChannelMixer:
-    """A gated channel mixer of the width in the file."""
-    if config.text("hidden_act", default="silu") != "silu":
-        raise unsupported(config, "hidden_act", config.optional("hidden_act"))
-    return ChannelMixer(kind="swiglu", ratio=config.integer(*(keys or ("intermediate_size",))) / hidden)
+def gated_mlp(config: Config, hidden: int, *keys: str, default: int | None = None) -> ChannelMixer:
+    """A gated channel mixer of the width in the file; which activation gates it does not bear on the tuple."""
+    inner = config.integer(*(keys or ("intermediate_size",)), default=default)
+    return ChannelMixer(kind="swiglu", ratio=inner / hidden)
 
 
 def mlp(hidden: int, inner: int) -> ChannelMixer:
@@ -88,60 +103,177 @@ def mlp(hidden: int, inner: int) -> ChannelMixer:
     return ChannelMixer(kind="mlp", ratio=inner / hidden)
 
 
-def rms_block(mixer: Any, channel_mixer: ChannelMixer) -> Block:
-    """Pre-norm block with RMSNorm."""
-    return Block(mixer=mixer, norm=Norm(kind="rms", placement="pre"), channel_mixer=channel_mixer)
+def one_expert(config: Config) -> None:
+    """Record that the channel mixer has the width of one expert."""
+    config.note("experts", "the channel mixer stands for one expert; which one acts does not bear on the tuple")
 
 
-def layer_block(mixer: Any, channel_mixer: ChannelMixer) -> Block:
-    """Pre-norm block with LayerNorm."""
-    return Block(mixer=mixer, norm=Norm(kind="layer", placement="pre"), channel_mixer=channel_mixer)
+def norms_on_outputs(config: Config) -> None:
+    """Record that the norms stand on the outputs of the sub-layers (OLMo 2, arXiv 2501.00656)."""
+    config.note("norm placement", "in code: x + norm(f(x)) in each sub-layer; the candidate has x + f(norm(x))")
 
 
-def model(config: Config, hidden: int, *, positions: str = "none", residual: str | None = None) -> ModelSpec:
+def interleaved(config: Config) -> None:
+    """Record that the pairing is that of GPT-J."""
+    config.note("pairing", "in code: channels 2m and 2m + 1 rotate together")
+
+
+def clamped(config: Config) -> None:
+    """Record `clip_qkv`, the bound that q, k and v are clamped to: the grammar has no clamp."""
+    if config.has("clip_qkv"):
+        limit = config.number("clip_qkv")
+        config.approximate("clip_qkv", f"q, k, v are clamped to [-{limit:g}, {limit:g}]; the candidate does not clamp")
+    config.optional("clip_qkv")
+
+
+def layer(
+    mixer: AnyMixer | None,
+    channel: ChannelMixer,
+    *,
+    norm: Literal["rms", "layer"] = "rms",
+    placement: Literal["pre", "post"] = "pre",
+) -> Block:
+    """One layer."""
+    return Block(mixer=mixer, norm=Norm(kind=norm, placement=placement), channel_mixer=channel)
+
+
+def model(
+    config: Config,
+    hidden: int,
+    *,
+    positions: str = "none",
+    residual: str | None = None,
+    vocab: int | None = None,
+) -> ModelSpec:
     """Embedding sizes and the format of the residual stream (that of the checkpoint unless the code forces one)."""
-    dtype = residual or config.dtype()
     return ModelSpec.model_validate(
         {
             "model_dim": hidden,
-            "vocab_size": config.integer("vocab_size"),
+            "vocab_size": config.integer("vocab_size", default=vocab),
             "positions": positions,
-            "residual_dtype": dtype,
+            "residual_dtype": residual or config.dtype(),
         }
     )
 
 
-def layer_types(config: Config, num_layers: int) -> list[Any] | None:
-    """The kind of each layer where the file names it."""
+def layer_types(config: Config, num_layers: int, *, known: Sequence[str] = (*FULL, *WINDOWED)) -> list[str] | None:
+    """The kind of each layer where `layer_types` names it; any word outside `known` is an error."""
     types = config.items("layer_types")
-    if types is not None and len(types) != num_layers:
+    if types is None:
+        return None
+    if len(types) != num_layers:
         raise config.error("layer_types", f"`layer_types` names {len(types)} layers, the model has {num_layers}.")
+    for kind in types:
+        if kind not in known:
+            raise config.error("layer_types", f"`layer_types` holds {kind!r}; known here: {', '.join(known)}.")
     return types
 
 
-def windows(config: Config, num_layers: int, *, always: bool) -> list[int | None]:
+def every(interval: int, num_layers: int, *, first: int | None = None) -> list[bool]:
+    """True for every `interval`-th layer: by default the last of each group, else those from layer `first` on."""
+    offset = interval - 1 if first is None else first
+    return [layer % interval == offset for layer in range(num_layers)]
+
+
+def windows(config: Config, num_layers: int, *, always: bool = False, default: int | None = None) -> list[int | None]:
     """Window of each layer: layer_types where present; else `sliding_window` on every layer (`always`), or on the
     layers from max_window_layers on if use_sliding_window is true (Qwen).
     """
-    window = config.optional("sliding_window")
     types = layer_types(config, num_layers)
     if types is not None:
-        return [window if kind in WINDOWED else None for kind in types]
+        for key in ("sliding_window", "use_sliding_window", "max_window_layers"):
+            config.optional(key)  # layer_types has the last word
+        if "sliding_window" not in config.data and any(kind in WINDOWED for kind in types):
+            config.integer("sliding_window", default=default)  # an error where no default stands
+        return [window_size(config, default) if kind in WINDOWED else None for kind in types]
     if always:
-        return [window] * num_layers
+        return [window_size(config, default)] * num_layers
     if not config.flag("use_sliding_window", default=False):
+        for key in ("sliding_window", "max_window_layers"):
+            config.optional(key)  # switched off
         return [None] * num_layers
-    first = config.integer("max_window_layers", default=num_layers)
-    return [window if layer >= first else None for layer in range(num_layers)]
+    first = config.integer("max_window_layers", default=num_layers, least=0)
+    return [window_size(config, default) if layer >= first else None for layer in range(num_layers)]
 
 
-def llama_like(config: Config, mixer_name: str, *, always_windowed: bool = False) -> Stack:
-    """A stack of rotary attention and SwiGLU under RMSNorm."""
-    hidden = config.integer("hidden_size")
-    num_layers = config.depth("num_hidden_layers")
-    heads, rotation, channel = attention_sizes(config, hidden), rotary(config), swiglu(config, hidden)
-    layers = [
-        rms_block(from_catalogue(mixer_name, heads=heads, rotation=rotation, support={"window": window}), channel)
-        for window in windows(config, num_layers, always=always_windowed)
-    ]
-    return Stack(layers, model(config, hidden), config.integer("max_position_embeddings"))
+def window_size(config: Config, default: int | None) -> int | None:
+    """`sliding_window`: null switches it off, an absent key is the class default."""
+    if config.has("sliding_window") or (default is not None and "sliding_window" not in config.data):
+        return config.integer("sliding_window", default=default)
+    config.optional("sliding_window")
+    return None
+
+
+def typed_windows(
+    config: Config, num_layers: int, is_windowed: Sequence[bool], *, default: int | None
+) -> list[int | None]:
+    """Window of each layer: that of `layer_types` where present, else of the layers that `is_windowed` marks."""
+    types = layer_types(config, num_layers)
+    marked = is_windowed if types is None else [kind in WINDOWED for kind in types]
+    size = window_size(config, default)
+    return [size if windowed else None for windowed in marked]
+
+
+def switched_windows(
+    config: Config, num_layers: int, is_windowed: Sequence[bool], *, default: int | None
+) -> list[int | None]:
+    """`typed_windows`, but only if `use_sliding_window` is true (Qwen)."""
+    if config.flag("use_sliding_window", default=False):
+        return typed_windows(config, num_layers, is_windowed, default=default)
+    layer_types(config, num_layers)
+    config.optional("sliding_window")
+    return [None] * num_layers
+
+
+def llama_like(
+    config: Config,
+    mixer_name: str,
+    defaults: Defaults,
+    *,
+    always_windowed: bool = False,
+    default_window: int | None = None,
+    may_window: bool = True,
+    fraction: float = 1.0,
+    pairing: str = "half",
+    norm: Literal["rms", "layer"] = "rms",
+    is_gated: bool = True,
+    **fields: dict[str, Any],
+) -> Stack:
+    """A stack of rotary attention and a channel mixer.
+
+    Args:
+        mixer_name: catalogue entry that the layers start from.
+        always_windowed: `sliding_window` acts on every layer where no layer_types stands.
+        may_window: false where the model code knows no window.
+        fraction, pairing: of the rotation.
+        norm: around the sub-layers.
+        is_gated: of the channel mixer.
+        fields: further keys of the mixer, field by field.
+    """
+    hidden, num_layers, heads = trunk(config, defaults)
+    rotation = rotary(config, heads["state_dim"], fraction=fraction, pairing=pairing, theta=defaults.theta)
+    spans = (
+        windows(config, num_layers, always=always_windowed, default=default_window)
+        if may_window
+        else [None] * num_layers
+    )
+    mixers = [attention(mixer_name, heads, rotation, window, **fields) for window in spans]
+    channel = None if is_gated else mlp(hidden, config.integer("intermediate_size", default=defaults.inner))
+    return decoder(config, mixers, hidden=hidden, defaults=defaults, channel=channel, norm=norm)
+
+
+def decoder(
+    config: Config,
+    mixers: Sequence[AnyMixer | None],
+    *,
+    hidden: int,
+    defaults: Defaults,
+    channel: ChannelMixer | None = None,
+    norm: Literal["rms", "layer"] = "rms",
+    positions: str = "none",
+) -> Stack:
+    """One layer for each of `mixers`; the channel mixer is gated with `intermediate_size` unless given."""
+    channel = channel or gated_mlp(config, hidden, default=defaults.inner)
+    layers = [layer(mixer, channel, norm=norm) for mixer in mixers]
+    seq_len = config.integer("max_position_embeddings", default=defaults.length)
+    return Stack(layers, model(config, hidden, positions=positions, vocab=defaults.vocab), seq_len)

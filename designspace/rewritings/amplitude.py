@@ -88,6 +88,20 @@ def gain_in_base(mixer: MixerSpec) -> MixerSpec:
     return with_base(changed(mixer, "features", gain=1.0), base)
 
 
+def attention_factor_in_base(mixer: MixerSpec) -> MixerSpec:
+    """An attention factor f on all channels of q and k is f^2 on the base, under the conditions of a constant gain."""
+    factor, scaling = mixer.rotation.attention_factor, mixer.scaling
+    covers = 2 * mixer.rotation.pairs(mixer.key_dim) == mixer.key_dim
+    if factor == 1 or not covers or key_in_evolution(mixer):
+        return mixer
+    if scaling.learnable or scaling.where == "after" or mixer.shear.scaled:
+        return mixer
+    base = _base(mixer) * factor**2
+    if not is_in_range(base):
+        return mixer
+    return with_base(changed(mixer, "rotation", attention_factor=1.0), base)
+
+
 def factor_in_base(mixer: MixerSpec) -> MixerSpec:
     """phi(c z) = c^d phi(z): a factor f of eta is f^(-1/d) on the base.
 
@@ -147,6 +161,7 @@ REWRITINGS = (
     polynomial_absorbs,
     base_after_phi,
     gain_in_base,
+    attention_factor_in_base,
     factor_in_base,
     row_sum_divides_base,
 )

@@ -74,7 +74,7 @@ def rotation_pairs(mixer: MixerSpec) -> MixerSpec:
     pairs = rotation.pairs(width)
     if pairs == 1:
         mixer = changed(mixer, "rotation", pairing="half")
-    if rotation.source == "input" or (rotation.source == "constant" and pairs == 1):
+    if rotation.source == "input" or (rotation.source == "constant" and pairs == 1 and rotation.scaling is None):
         mixer = changed(mixer, "rotation", theta=Rotation().theta)
     return changed(mixer, "rotation", fraction=1.0 if pairs == width // 2 else 2 * pairs / width)
 

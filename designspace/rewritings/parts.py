@@ -27,13 +27,36 @@ def decay_off(mixer: MixerSpec) -> MixerSpec:
 
 
 def rotation_off(mixer: MixerSpec) -> MixerSpec:
-    """No rotation, or fraction 0: theta, fraction and pairing mean nothing."""
-    if not mixer.rotation.is_identity:
+    """No rotation, or fraction 0: nothing else about it has a meaning."""
+    if not mixer.rotation.is_identity or mixer.rotation == Rotation(phase_dtype=mixer.rotation.phase_dtype):
         return mixer
-    default = Rotation()
-    return changed(
-        mixer, "rotation", source="none", theta=default.theta, fraction=default.fraction, pairing=default.pairing
-    )
+    return mixer.model_copy(update={"rotation": Rotation(phase_dtype=mixer.rotation.phase_dtype)})
+
+
+def decay_spacing_off(mixer: MixerSpec) -> MixerSpec:
+    """Only several heads of a constant decay lie apart."""
+    decay = mixer.decay
+    spread = decay.source == "constant" and mixer.heads.num_heads > 1 and decay.hull[0] != decay.hull[1]
+    return mixer if spread else changed(mixer, "decay", spacing=Decay().spacing)
+
+
+def angle_scaling_off(mixer: MixerSpec) -> MixerSpec:
+    """A scaling that leaves every angle as it is (such as `dynamic`, or a factor of 1) is none."""
+    rotation, width = mixer.rotation, mixer.key_dim
+    if rotation.scaling is None:
+        return mixer
+    plain = rotation.model_copy(update={"scaling": None})
+    return changed(mixer, "rotation", scaling=None) if plain.angles(width) == rotation.angles(width) else mixer
+
+
+def norm_reach_off(mixer: MixerSpec) -> MixerSpec:
+    """Without a norm it acts on nothing; the vector of all heads is that of the only one."""
+    features = mixer.features
+    if features.norm == "none":
+        mixer = changed(mixer, "features", norm_on="qk")
+    if features.norm == "none" or mixer.heads.num_heads == 1:
+        return changed(mixer, "features", norm_over="head")
+    return changed(mixer, "features", gain_shared=True) if features.norm_over == "all_heads" else mixer
 
 
 def erase_off(mixer: MixerSpec) -> MixerSpec:
@@ -164,13 +187,16 @@ def with_base(mixer: MixerSpec, base: float) -> MixerSpec:
 
 REWRITINGS = (
     decay_off,
+    decay_spacing_off,
     rotation_off,
+    angle_scaling_off,
     erase_off,
     shear_off,
     length_kind_off,
     eta_eps_off,
     feature_fields_off,
     gain_sharing_off,
+    norm_reach_off,
     norm_order_off,
     groups_off,
     layout_name,

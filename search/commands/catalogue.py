@@ -38,12 +38,24 @@ def catalogue(
 def _list(chosen: Format) -> None:
     from designspace import catalogue as entries
 
-    found = [entries.get(name) for name in entries.names()]
-    rows = [{"name": entry.name, "title": entry.title, "arxiv": entry.arxiv, "year": entry.year} for entry in found]
+    found = [entries.get(name) for name in (*entries.names(), *entries.outside_names())]
+    rows = [
+        {
+            "name": entry.name,
+            "title": entry.title,
+            "source": entry.source,
+            "year": entry.year,
+            "representable": entry.outside is None,
+        }
+        for entry in found
+    ]
     match chosen:
         case Format.TEXT:
-            cells = [[entry.name, entry.title, f"arXiv {entry.arxiv}", str(entry.year)] for entry in found]
-            screen.console().print(screen.table(["name", "mixer", "source", "year"], cells))
+            cells = [
+                [entry.name, entry.title, entry.source, str(entry.year), "" if entry.outside is None else "outside"]
+                for entry in found
+            ]
+            screen.console().print(screen.table(["name", "mixer", "source", "year", "grammar"], cells))
         case Format.JSON:
             screen.print_json(rows)
         case Format.YAML:
@@ -77,6 +89,10 @@ def _description(entry: "Entry") -> str:
         "reference": entry.reference,
         "sizes": entry.sizes,
         "left out": entry.left_out,
+        "also": ", ".join(entry.also),
+        "outside": ""
+        if entry.outside is None
+        else f"not representable ({entry.outside.outside}): {entry.outside.reason}",
     }
     lines = [screen.paragraph(text, label=f"{name:<10} ") for name, text in facts.items() if text]
     return "\n".join([f"{entry.name}: {entry.title}", "", *lines, ""])

@@ -33,6 +33,7 @@ SCORE_DIFFERS = {
     "performer": "there b = n^-1/2 outside, here n^-1/4 inside the features on both sides",
     "dpfp_fwp": "there not applicable",
     "s4d": "static q and k: q = 2C, k = dt B, not unit variance",
+    "h3": "static vectors times a token: q = 2C, k = dt B, not unit variance",
 }
 STATE_DIFFERS = {
     "based": "there C(n+2,2) p without the column of the row sum",
@@ -40,6 +41,8 @@ STATE_DIFFERS = {
     "performer": "there n p before the features; 256 of them here",
     "hedgehog": "there n p before the map, which doubles n",
     "rfa_gate": "there n p before the map, which doubles n",
+    "cosformer": "there n p; [relu(x), 0] doubles n",
+    "h3": "there n p with n = p = 64; here 64 states for each of the channels",
     "dpfp_fwp": "there n p before the map: 2 nu n rows",
     "longconv_hyena": "symbolic there",
     "lfm2_shortconv": "symbolic there",
@@ -78,7 +81,8 @@ def score_std(mixer: MixerSpec, width: int) -> float:
 def at_catalogue_size(name: str) -> MixerSpec:
     """The mixer with one head of the catalogue's sizes, without convolutions."""
     facts, mixer = FACTS[name], catalogue.get(name).mixer
-    heads = Heads(layout=mixer.heads.layout, num_heads=1, state_dim=facts["K"], head_dim=facts["V"])
+    width = 1 if mixer.heads.layout == "channel" else facts["V"]
+    heads = Heads(layout=mixer.heads.layout, num_heads=1, state_dim=facts["K"], head_dim=width)
     return mixer.model_copy(update={"heads": heads, "io": InputOutput(), "execution": Execution()})
 
 

@@ -63,12 +63,19 @@ def shrunk(candidate: Candidate) -> Candidate:
     data["target"]["seq_len"] = 16
     for block in data["blocks"]:
         block["repeat"] = min(block["repeat"], 2)
-        heads, groups = block["mixer"]["heads"], block["mixer"]["heads"]["kv_groups"]
-        small = {"num_heads": 4, "state_dim": min(heads["state_dim"], 8), "head_dim": min(heads["head_dim"], 6)}
-        block["mixer"]["heads"] = heads | small | {"kv_groups": None if groups is None else min(groups, 2)}
-        if block["mixer"]["lift"]["width"]:
-            block["mixer"]["lift"]["width"] = 5
+        for mixer in block["mixer"].get("parallel", [block["mixer"]]):
+            shrink(mixer)
     return Candidate.model_validate(data)
+
+
+def shrink(mixer: dict[str, Any]) -> None:
+    heads, groups = mixer["heads"], mixer["heads"]["kv_groups"]
+    small = {"num_heads": 4, "state_dim": min(heads["state_dim"], 8), "head_dim": min(heads["head_dim"], 6)}
+    if heads["latent_dim"]:
+        small |= {"latent_dim": 5, "shared_key_dim": 3}
+    mixer["heads"] = heads | small | {"kv_groups": None if groups is None else min(groups, 2)}
+    if mixer["lift"]["width"]:
+        mixer["lift"]["width"] = 5
 
 
 def built_parameters(candidate: Candidate) -> int:

@@ -3,51 +3,41 @@
 Source: transformers 5.24, modeling_bloom (build_alibi_tensor); arXiv 2108.12409 for other head counts.
 """
 
-import math
-
+from designspace.huggingface.alibi import slopes
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import from_catalogue, head_dim, layer_block, mlp, model, sizes
+from designspace.huggingface.parts import Defaults, from_catalogue
+from designspace.huggingface.plain import plain, plain_stack
 
-DEFAULT_SEQ_LEN = 2048
+DEFAULTS = Defaults(hidden=64, layers=2, heads=8, inner=256, vocab=250880, length=2048)
 
 
 def _stack(config: Config) -> Stack:
-    hidden, num_heads = config.integer("hidden_size", "n_embed"), config.integer("n_head", "num_attention_heads")
-    width = head_dim(config, hidden, num_heads)
-    config.note("position", "in code: ALiBi with slopes 2^(-8h/H), added after the scale")
-    mixer = from_catalogue(
-        "softmax_alibi",
-        heads=sizes(num_heads, num_heads, width),
-        shear={"slopes": None if _is_power_of_two(num_heads) else _slopes(num_heads)},
+    found = plain(
+        config,
+        DEFAULTS,
+        hidden=("hidden_size", "n_embed"),
+        layers=("n_layer", "num_hidden_layers"),
+        heads=("n_head", "num_attention_heads"),
+        inner=("n_inner",),
+        length=("seq_length", "max_position_embeddings"),
+        fourfold=True,
     )
-    channel = mlp(hidden, config.integer("n_inner", default=4 * hidden))
-    layers = [layer_block(mixer, channel)] * config.depth("n_layer", "num_hidden_layers")
-    return Stack(layers, model(config, hidden), config.integer("seq_length", default=DEFAULT_SEQ_LEN))
-
-
-def _is_power_of_two(count: int) -> bool:
-    return count & (count - 1) == 0
-
-
-def _slopes(num_heads: int) -> list[float]:
-    """Slopes of the next lower power of two, then every other slope of the next higher one."""
-    lower = 2 ** math.floor(math.log2(num_heads))
-    first = [2.0 ** (-8.0 * (head + 1) / lower) for head in range(lower)]
-    return first + [2.0 ** (-4.0 * (2 * head + 1) / lower) for head in range(num_heads - lower)]
+    config.note("position", "in code: ALiBi with slopes 2^(-8h/H), added after the scale")
+    mixer = from_catalogue("softmax_alibi", heads=found.heads_of(), shear={"slopes": slopes(found.heads)})
+    return plain_stack(config, found, [mixer] * found.layers)
 
 
 importer = Importer(
     _stack,
     ignores={
-        "layer_norm_epsilon": "eps of the block norms",
         "apply_residual_connection_post_layernorm": "which stream feeds the skip; off in every released model",
         "attention_softmax_in_fp32": "execution",
         "bias_dropout_fusion": "execution",
         "masked_softmax_fusion": "execution",
-        "slow_but_exact": "execution",
+        "offset_alibi": "not read by the model code",
         "skip_bias_add": "execution",
         "skip_bias_add_qkv": "execution",
-        "offset_alibi": "not read by the model code",
+        "slow_but_exact": "execution",
     },
 )

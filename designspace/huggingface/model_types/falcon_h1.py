@@ -1,75 +1,95 @@
 """falcon_h1: Mamba-2 and rotary attention side by side in every layer, summed. Source: transformers 5.24, falcon_h1.
 
-muP multipliers: key_multiplier scales the scores, the others scale inputs and outputs of a branch and leave the tuple.
+muP multipliers: `key_multiplier` scales the keys, so it belongs to the scale of the score. Those that act before a
+projection or before the convolution are part of what the projections learned; they are reported where they are not 1.
 """
 
 from designspace.candidate import Parallel
 from designspace.huggingface.config import Config
+from designspace.huggingface.hybrids import schedule
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import attention_sizes, from_catalogue, model, rms_block, rotary, swiglu
-from designspace.huggingface.selective import grouped_heads, limited_step
+from designspace.huggingface.parts import (
+    Defaults,
+    attention_sizes,
+    from_catalogue,
+    gated_mlp,
+    layer,
+    model,
+)
+from designspace.huggingface.rope import rotary
+from designspace.huggingface.selective import IGNORES, hybrid_mamba2
 from designspace.mixer import MixerSpec
+
+DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, kv_heads=8, inner=14336, vocab=128000, length=8192)
+DEFAULT_STATE_CHANNELS = 1024
+INPUT_MULTIPLIERS = ("attention_in_multiplier", "ssm_in_multiplier")
+STREAMS = 5  # gate, channels, B, C, step
 
 
 def _stack(config: Config) -> Stack:
-    hidden = config.integer("hidden_size")
-    heads = attention_sizes(config, hidden)
+    hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
+    mixer = Parallel(parallel=(_mamba2(config, hidden), _attention(config, hidden)), merge="sum")
+    _multipliers(config)
+    block = layer(mixer, gated_mlp(config, hidden, default=DEFAULTS.inner))
+    num_layers = config.depth("num_hidden_layers", default=DEFAULTS.layers)
+    schedule(config, num_layers, known={"hybrid": "hybrid"})
+    seq_len = config.integer("max_position_embeddings", default=DEFAULTS.length)
+    return Stack([block] * num_layers, model(config, hidden, vocab=DEFAULTS.vocab), seq_len)
+
+
+def _attention(config: Config, hidden: int) -> MixerSpec:
+    heads = attention_sizes(config, hidden, DEFAULTS)
     scale = heads["state_dim"] ** -0.5 * config.number("key_multiplier", default=1.0)
-    attention = from_catalogue("softmax_rope", heads=heads, rotation=rotary(config), scaling={"base": scale})
-    mixer = Parallel(parallel=(_mamba2(config, hidden), attention), merge="sum")
-    block = rms_block(mixer, swiglu(config, hidden))
-    return Stack(
-        [block] * config.depth("num_hidden_layers"), model(config, hidden), config.integer("max_position_embeddings")
-    )
+    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
+    return from_catalogue("softmax_rope", heads=heads, rotation=rotation, scaling={"base": scale})
 
 
 def _mamba2(config: Config, hidden: int) -> MixerSpec:
-    inner = config.integer("mamba_d_ssm", default=config.integer("mamba_expand", default=2) * hidden)
-    num_heads = config.integer("mamba_n_heads")
-    automatic = config.optional("mamba_d_head") in (None, "auto")
-    width = inner // num_heads if automatic else config.integer("mamba_d_head")
-    limited_step(config)
+    config.optional("mamba_d_ssm")
+    expanded = config.integer("mamba_expand", default=2) * hidden
+    is_null = "mamba_d_ssm" in config.data and not config.has("mamba_d_ssm")
+    inner = expanded if is_null else config.integer("mamba_d_ssm", default=DEFAULT_STATE_CHANNELS)
     normed = config.flag("mamba_rms_norm", default=False)
     before = config.flag("mamba_norm_before_gate", default=True)
-    return from_catalogue(
-        "mamba2",
-        heads=grouped_heads(
-            config,
-            num_heads=num_heads,
-            head_dim=width,
-            state_dim=config.integer("mamba_d_state"),
-            groups=config.integer("mamba_n_groups", default=1),
-        ),
-        io={
-            "short_conv": {"width": config.integer("mamba_d_conv", default=4), "on": ["q", "k", "v"]},
-            "output_norm": "group_rms" if normed else "none",
-            "order": "norm_then_gate" if before else "gate_then_norm",
-        },
+    return hybrid_mamba2(
+        config,
+        inner,
+        output_norm="group_rms" if normed else "none",
+        order="norm_then_gate" if before else "gate_then_norm",
     )
+
+
+def _multipliers(config: Config) -> None:
+    for key in INPUT_MULTIPLIERS:
+        if (factor := config.number(key, default=1.0)) != 1.0:
+            config.approximate(
+                key, f"the input of this branch is scaled by {factor:g}; taken as part of its projections"
+            )
+    factors = config.items("ssm_multipliers") or [1.0] * STREAMS
+    if len(factors) != STREAMS:
+        raise config.error("ssm_multipliers", f"`ssm_multipliers` needs {STREAMS} numbers, got {len(factors)}.")
+    if any(config.finite("ssm_multipliers", factor) != 1.0 for factor in factors):
+        config.approximate(
+            "ssm_multipliers",
+            "gate, channels, B, C and step are scaled before the convolution; taken as part of their projections",
+        )
 
 
 importer = Importer(
     _stack,
     ignores={
-        "attention_in_multiplier": "scales the input of the branch",
+        **IGNORES,
         "attention_out_multiplier": "scales the output of the branch",
+        "attn_layer_indices": "not read by the model code: every layer has both branches",
         "embedding_multiplier": "scales the embedding",
         "lm_head_multiplier": "scales the logits",
-        "mamba_chunk_size": "execution",
-        "mamba_conv_bias": "a bias of the convolution leaves the tuple as it is",
         "mamba_expand": "mamba_d_ssm is given",
-        "mamba_proj_bias": "a bias of the projections leaves the tuple as it is",
         "mamba_use_mlp": "the channel mixer is always present",
         "mlp_expansion_factor": "intermediate_size is given",
         "mlp_multipliers": "scales the channel mixer",
         "projectors_bias": "a bias of the projections leaves the tuple as it is",
-        "rms_norm_eps": "eps of the norms",
-        "ssm_in_multiplier": "scales the input of the branch",
-        "ssm_multipliers": "scales z, x, B, C, dt before their maps: initial scale only",
         "ssm_out_multiplier": "scales the output of the branch",
-        "time_step_floor": "initialisation of the step",
         "time_step_max": "initialisation of the step",
         "time_step_min": "initialisation of the step",
-        "time_step_rank": "not read by the code",
     },
 )

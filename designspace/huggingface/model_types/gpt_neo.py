@@ -8,38 +8,47 @@ from typing import Any
 from designspace.candidate import MAX_LAYERS
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import WINDOWED, from_catalogue, head_dim, layer_block, mlp, model, sizes
+from designspace.huggingface.parts import Defaults, from_catalogue
+from designspace.huggingface.plain import plain, plain_stack
+
+DEFAULTS = Defaults(hidden=2048, layers=24, heads=16, inner=8192, vocab=50257, length=2048)
+DEFAULT_WINDOW = 256
 
 
 def _stack(config: Config) -> Stack:
-    hidden, num_heads = config.integer("hidden_size"), config.integer("num_heads")
-    width = head_dim(config, hidden, num_heads)
-    window = config.integer("window_size", default=256)
+    found = plain(
+        config,
+        DEFAULTS,
+        layers=("num_layers", "num_hidden_layers"),
+        heads=("num_heads", "num_attention_heads"),
+        fourfold=True,
+    )
+    window = config.integer("window_size", default=DEFAULT_WINDOW)
     config.note("score scale", "in code: scores are not divided by sqrt(head_dim)")
-    channel = mlp(hidden, config.integer("intermediate_size", default=4 * hidden))
-    layers = [
-        layer_block(
-            from_catalogue(
-                "softmax_unscaled",
-                heads=sizes(num_heads, num_heads, width),
-                support={"window": window if kind in WINDOWED else None},
-            ),
-            channel,
+    mixers = [
+        from_catalogue(
+            "softmax_unscaled", heads=found.heads_of(), support={"window": window if kind == "local" else None}
         )
-        for kind in _kinds(config)
+        for kind in _kinds(config, found.layers)
     ]
-    return Stack(layers, model(config, hidden, positions="learned"), config.integer("max_position_embeddings"))
+    return plain_stack(config, found, mixers, positions="learned")
 
 
-def _kinds(config: Config) -> list[str]:
-    num_layers = config.depth("num_layers")
+def _kinds(config: Config, num_layers: int) -> list[str]:
+    """global or local for each layer: attention_types, which attention_layers repeats written out."""
     listed, runs = config.items("attention_layers"), config.items("attention_types")
-    kinds = [kind for run in runs or [] for kind in _repeated(config, run)] if listed is None else listed
+    if runs is None and listed is None:
+        config.note("attention_types", "the default of transformers 5.24: global and local in turn")
+        kinds = ["global" if index % 2 == 0 else "local" for index in range(num_layers)]
+    else:
+        kinds = [kind for run in runs or [] for kind in _repeated(config, run)] if listed is None else listed
     if len(kinds) != num_layers or any(kind not in ("global", "local") for kind in kinds):
         raise config.error(
             "attention_types",
             f"`attention_types` must name global or local for each of {num_layers} layers, got {kinds}.",
         )
+    if runs is not None and [kind for run in runs for kind in _repeated(config, run)] != kinds:
+        raise config.error("attention_layers", "`attention_layers` contradicts `attention_types`; keep one.")
     return kinds
 
 
@@ -52,6 +61,4 @@ def _repeated(config: Config, run: Any) -> list[Any]:
             raise config.error("attention_types", f"`attention_types` must hold pairs [kinds, count], got {run!r}.")
 
 
-importer = Importer(
-    _stack, ignores={"activation_function": "of the channel mixer", "layer_norm_epsilon": "eps of the block norms"}
-)
+importer = Importer(_stack, ignores={})

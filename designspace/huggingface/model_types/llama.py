@@ -2,11 +2,13 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import llama_like
+from designspace.huggingface.parts import Defaults, llama_like
+
+DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=32000, length=2048)
 
 
 def _stack(config: Config) -> Stack:
-    return llama_like(config, "softmax_rope")
+    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False)
 
 
-importer = Importer(_stack, ignores={"rms_norm_eps": "eps of the block norms"})
+importer = Importer(_stack, ignores={})

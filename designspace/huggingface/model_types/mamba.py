@@ -1,29 +1,31 @@
-"""mamba: selective state space model, no channel mixer. Source: arXiv 2312.00752; transformers 5.24, modeling_mamba."""
+"""mamba: selective state space model, no channel mixer. Source: arXiv 2312.00752; transformers 5.24, modeling_mamba.
+
+`intermediate_size` has the last word where a file holds it beside `expand`. Files of flash-linear-attention have the
+same model_type (`norm_eps` instead of `layer_norm_epsilon`) and other class defaults.
+"""
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import from_catalogue
-from designspace.huggingface.selective import IGNORES, channel_heads, pure_stack, step_range
+from designspace.huggingface.selective import IGNORES, channel_heads, mamba_mixer, pure_stack, step_range
+
+FLA_SIZES = (2048, 48, 32000)  # hidden size, layers, vocabulary: fla-core 0.5, configuration_mamba
+SIZES = (768, 32, 50280)
 
 
 def _stack(config: Config) -> Stack:
-    hidden = config.integer("hidden_size", "d_model")
-    inner = config.integer("intermediate_size", default=config.integer("expand", default=2) * hidden)
-    mixer = from_catalogue(
-        "mamba",
-        heads=channel_heads(inner, config.integer("state_size", default=16)),
-        scaling={"initial": step_range(config)},
-        io={"short_conv": {"width": config.integer("conv_kernel", default=4), "on": ["v"]}},
+    is_fla = config.has("norm_eps") and not config.has("layer_norm_epsilon")
+    width, layers, vocab = FLA_SIZES if is_fla else SIZES
+    hidden = config.integer("hidden_size", "d_model", default=width)
+    mixer = mamba_mixer(
+        selective_heads(config, hidden), conv=config.integer("conv_kernel", default=4), step=step_range(config)
     )
-    return pure_stack(config, hidden, mixer)
+    return pure_stack(config, hidden, mixer, layers=layers, vocab=vocab)
 
 
-importer = Importer(
-    _stack,
-    ignores={
-        **IGNORES,
-        "expand": "intermediate_size is given",
-        "use_associative_scan": "execution",
-        "use_mambapy": "execution",
-    },
-)
+def selective_heads(config: Config, hidden: int) -> dict[str, object]:
+    """`heads` from the keys of Mamba and Falcon Mamba."""
+    inner = config.integer("intermediate_size", default=config.integer("expand", default=2) * hidden)
+    return channel_heads(inner, config.integer("state_size", default=16))
+
+
+importer = Importer(_stack, ignores=IGNORES)

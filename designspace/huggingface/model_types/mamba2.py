@@ -1,41 +1,57 @@
 """mamba2: scalar decay per head (SSD), no channel mixer. Source: arXiv 2405.21060; transformers 5.24, modeling_mamba2.
 
-`head_dim` is the value width, `state_size` the key width; the output norm runs after the gate over each group.
+`head_dim` is the value width, `state_size` the key width; the output norm runs after the gate over each group. Files of
+flash-linear-attention have the same model_type (`norm_eps` instead of `layer_norm_epsilon`) and other class defaults.
 """
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import from_catalogue
-from designspace.huggingface.selective import IGNORES, grouped_heads, limited_step, pure_stack, step_range
+from designspace.huggingface.selective import (
+    IGNORES,
+    clamped_step,
+    grouped_heads,
+    mamba2_mixer,
+    pure_stack,
+    step_range,
+)
+
+SIZES = (4096, 64, 32768, 8)  # hidden size, layers, vocabulary, groups
+FLA_SIZES = (2048, 48, 32000, 1)  # fla-core 0.5, configuration_mamba2
 
 
 def _stack(config: Config) -> Stack:
-    hidden = config.integer("hidden_size", "d_model")
+    is_fla = config.has("norm_eps") and not config.has("layer_norm_epsilon")
+    size, layers, vocab, groups = FLA_SIZES if is_fla else SIZES
+    hidden = config.integer("hidden_size", "d_model", default=size)
     inner = config.integer("expand", default=2) * hidden
     width = config.integer("head_dim", default=64)
+    num_heads = config.integer("num_heads", default=max(inner // width, 1))
+    if num_heads * width != inner:
+        raise config.error(
+            "num_heads", f"{num_heads} heads of `head_dim` {width} are {num_heads * width} channels, not {inner}."
+        )
     heads = grouped_heads(
         config,
-        num_heads=config.integer("num_heads", default=inner // width),
+        num_heads=num_heads,
         head_dim=width,
         state_dim=config.integer("state_size", default=128),
-        groups=config.integer("n_groups", default=8),
+        groups=config.integer("n_groups", default=groups),
     )
-    limited_step(config)
-    mixer = from_catalogue(
-        "mamba2",
-        heads=heads,
-        scaling={"initial": step_range(config)},
-        io={"short_conv": {"width": config.integer("conv_kernel", default=4), "on": ["q", "k", "v"]}},
-    )
-    return pure_stack(config, hidden, mixer)
+    clamped_step(config, "dt_limit" if is_fla else "time_step_limit")
+    io = _fla_output(config) if is_fla else {}
+    mixer = mamba2_mixer(heads, conv=config.integer("conv_kernel", default=4), step=step_range(config), **io)
+    return pure_stack(config, hidden, mixer, layers=layers, vocab=vocab)
 
 
-importer = Importer(
-    _stack,
-    ignores={
-        **IGNORES,
-        "chunk_size": "execution",
-        "intermediate_size": "expand times hidden_size",
-        "norm_before_gate": "not read by transformers: the norm runs after the gate",
-    },
-)
+def _fla_output(config: Config) -> dict[str, str]:
+    """Output stage by the keys that only flash-linear-attention reads."""
+    if config.flag("D_has_hdim", default=False):
+        config.approximate("D_has_hdim", "one D per channel; the grammar has one per head")
+    before = config.flag("norm_before_gate", default=False)
+    return {
+        "output_norm": "group_rms" if config.flag("rmsnorm", default=True) else "none",
+        "order": "norm_then_gate" if before else "gate_then_norm",
+    }
+
+
+importer = Importer(_stack, ignores={**IGNORES, "intermediate_size": "expand times hidden_size"})

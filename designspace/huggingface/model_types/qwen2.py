@@ -1,16 +1,30 @@
-"""qwen2: as llama; a window only on the layers from max_window_layers on, if use_sliding_window is true.
+"""qwen2: llama with a bias on q, k, v; a window only if `use_sliding_window`, from layer `max_window_layers` on.
 
-Source: transformers 5.24, modeling_qwen2.
+Source: transformers 5.24, modeling_qwen2. `layer_types` says which layers where a file holds it.
 """
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import QWEN_IGNORES, llama_like
+from designspace.huggingface.parts import Defaults, attention, decoder, switched_windows, trunk
+from designspace.huggingface.rope import rotary
+
+DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, kv_heads=32, inner=22016, vocab=151936, length=32768)
+WINDOW = 4096  # keys
+FIRST_WINDOWED = 28  # layer
 
 
 def _stack(config: Config) -> Stack:
-    config.note("bias on q, k, v", "in code: present; it leaves the tuple as it is")
-    return llama_like(config, "softmax_rope")
+    return qwen_stack(config, "softmax_rope", DEFAULTS)
 
 
-importer = Importer(_stack, ignores=QWEN_IGNORES)
+def qwen_stack(config: Config, mixer_name: str, defaults: Defaults) -> Stack:
+    """Rotary attention whose last layers may have a window."""
+    hidden, num_layers, heads = trunk(config, defaults)
+    rotation = rotary(config, heads["state_dim"], theta=defaults.theta)
+    first = config.integer("max_window_layers", default=FIRST_WINDOWED, least=0)
+    spans = switched_windows(config, num_layers, [layer >= first for layer in range(num_layers)], default=WINDOW)
+    mixers = [attention(mixer_name, heads, rotation, span) for span in spans]
+    return decoder(config, mixers, hidden=hidden, defaults=defaults)
+
+
+importer = Importer(_stack, ignores={})

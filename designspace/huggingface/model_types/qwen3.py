@@ -1,16 +1,21 @@
-"""qwen3: as qwen2 with a weighted RMS norm on q and k per head, before the rotation. No key of the file says so.
+"""qwen3: weighted RMS per head on q and k before the rotation, which no key says; otherwise as qwen2.
 
 Source: transformers 5.24, modeling_qwen3.
 """
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import QWEN_IGNORES, llama_like
+from designspace.huggingface.model_types.qwen2 import qwen_stack
+from designspace.huggingface.parts import Defaults
+
+DEFAULTS = Defaults(
+    hidden=4096, layers=32, heads=32, kv_heads=32, head_dim=128, inner=22016, vocab=151936, length=32768
+)
 
 
 def _stack(config: Config) -> Stack:
-    config.note("q/k norm", "in code: weighted RMS per head, before the rotation")
-    return llama_like(config, "softmax_qknorm")
+    config.note("q/k norm", "in code: weighted RMS per head before the rotation")
+    return qwen_stack(config, "softmax_qknorm", DEFAULTS)
 
 
-importer = Importer(_stack, ignores=QWEN_IGNORES)
+importer = Importer(_stack, ignores={})

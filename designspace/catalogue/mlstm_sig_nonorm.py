@@ -1,0 +1,35 @@
+"""mLSTM with a sigmoid input gate and no normalizer.
+
+Source     Beck et al., 2025, arXiv 2503.14376
+Tuple      phi = id; A_t = sigmoid(f_t); b_j = sigmoid(i_j) n^-1/2; eta_i = 1, then layer norm per head
+State      n p per head
+Reference  mlstm_kernels native_siging.mlstm_siging_parallel_fw(normalize=False)
+Known for  the normalizer state is not needed: the layer norm per head divides any factor of the row out again, so
+           this is the point `mlstm_sig` under another name (one fingerprint)
+Sizes      xLSTM 7B's sizes (32 layers, width 4096) and biases
+"""
+
+from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec
+from designspace.decay import Decay
+from designspace.entry import Entry
+from designspace.heads import Heads
+from designspace.io import InputOutput
+from designspace.mixer import MixerSpec
+from designspace.scaling import Scaling
+from designspace.target import Target
+
+mixer = MixerSpec(
+    decay=Decay(granularity="scalar", map="sigmoid", initial=(0.953, 0.9975)),
+    scaling=Scaling(gate="sigmoid", initial=(4.5e-5, 4.5e-5)),
+    heads=Heads(num_heads=8, state_dim=256, head_dim=512),
+    io=InputOutput(output_norm="head_ln", norm_eps=1e-6, gate="sigmoid"),
+)
+entry = Entry.described(
+    __doc__,
+    Candidate(
+        name="mlstm_sig_nonorm",
+        target=Target(seq_len=8192),
+        model=ModelSpec(model_dim=4096, vocab_size=50304),
+        blocks=(Block(repeat=32, mixer=mixer, channel_mixer=ChannelMixer(kind="swiglu", ratio=2.667)),),
+    ),
+)

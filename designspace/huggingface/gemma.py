@@ -1,0 +1,116 @@
+"""What the Gemma models share: windowed and full layers in a fixed pattern, each kind with its own rotation, and a
+score scale that may differ from 1/sqrt(head_dim).
+
+Source: transformers 5.24, configuration_gemma2, gemma3, gemma3n, gemma4 (`__post_init__`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from designspace.candidate import AnyMixer
+from designspace.huggingface.config import Config
+from designspace.huggingface.parts import layer_types
+from designspace.huggingface.rope import rotary
+from designspace.mixer import MixerSpec
+from designspace.outside import Outside
+
+FULL, SLIDING = "full_attention", "sliding_attention"
+GLOBAL_THETA, LOCAL_THETA = 1_000_000.0, 10_000.0
+PATTERN_KEYS = ("sliding_window_pattern", "_sliding_window_pattern")
+IGNORES = {
+    "cache_implementation": "execution",
+    "final_logit_softcapping": "caps the logits of the tokens, outside the mixer",
+    "sliding_window_size": "the older name of sliding_window",
+}
+
+
+def every_nth_full(num_layers: int, interval: int) -> list[str]:
+    """One full layer at the end of each group of `interval`."""
+    return [SLIDING if (index + 1) % interval else FULL for index in range(num_layers)]
+
+
+def layer_kinds(config: Config, num_layers: int, *, interval: int) -> list[str]:
+    """Kind of each layer: layer_types, else every `sliding_window_pattern`-th layer is full; both must agree."""
+    types = layer_types(config, num_layers, known=(FULL, SLIDING))
+    stated = any(config.has(key) for key in PATTERN_KEYS)
+    if types is not None and not stated:
+        return types
+    by_pattern = every_nth_full(num_layers, config.integer(*PATTERN_KEYS, default=interval))
+    if types is not None and types != by_pattern:
+        raise config.error("layer_types", "`layer_types` contradicts `sliding_window_pattern`; keep one of them.")
+    return by_pattern
+
+
+def window(config: Config, *, default: int) -> int | None:
+    """Keys that a sliding layer reads; null in the file is no window."""
+    for key in ("sliding_window", "sliding_window_size"):
+        if key in config.data and config.data[key] is None:
+            config.optional(key)
+            return None
+    return config.integer("sliding_window", "sliding_window_size", default=default)
+
+
+def rotation_of(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
+    """`rotation` of a layer kind: nested `rope_parameters`, or the older keys, of which rope_local_base_freq holds for
+    sliding layers and rope_theta and rope_scaling for full ones.
+    """
+    nested = config.data.get("rope_parameters")
+    if isinstance(nested, dict) and (FULL in nested or SLIDING in nested):
+        key, theta = ("rope_theta", GLOBAL_THETA) if kind == FULL else ("rope_local_base_freq", LOCAL_THETA)
+        rotation = rotary(config, head_dim, theta=theta, layer_kind=kind)
+        if config.number(key, default=rotation["theta"]) != rotation["theta"]:
+            raise config.error(key, f"`{key}` contradicts `rope_parameters.{kind}.rope_theta`; keep one of them.")
+        return rotation
+    if kind == FULL:
+        return rotary(config, head_dim, theta=GLOBAL_THETA)
+    theta = config.number("rope_local_base_freq", default=LOCAL_THETA)
+    return {"source": "constant", "theta": theta, "fraction": 1.0, "pairing": "half"}
+
+
+def query_scale(config: Config, *, default: int) -> float:
+    """query_pre_attn_scalar to the power -1/2, in place of head_dim^-1/2."""
+    scalar = config.number("query_pre_attn_scalar", default=default)
+    if scalar <= 0:
+        raise config.error("query_pre_attn_scalar", f"`query_pre_attn_scalar` must be positive, got {scalar:g}.")
+    return float(scalar**-0.5)
+
+
+def softcap(config: Config, *, default: float | None) -> float | None:
+    """attn_logit_softcapping; null in the file is no cap."""
+    key = "attn_logit_softcapping"
+    if default is None and not config.has(key) or (key in config.data and config.data[key] is None):
+        config.optional(key)
+        return None
+    return config.number(key, default=default)
+
+
+def shared_keys(config: Config, num_layers: int, *, default: int) -> int:
+    """Number of last layers that read the keys and values of an earlier layer of their kind."""
+    shared = config.integer("num_kv_shared_layers", default=default, least=0)
+    if shared > num_layers:
+        raise config.error("num_kv_shared_layers", f"{shared} layers share keys, but there are only {num_layers}.")
+    if shared:
+        config.approximate(
+            "num_kv_shared_layers",
+            f"the last {shared} layers read keys and values of an earlier layer of their kind; here each has its own,"
+            " so the cache is counted too large",
+        )
+    return shared
+
+
+def both_ways(mixers: Sequence[MixerSpec]) -> list[AnyMixer]:
+    """Each mixer as the bidirectional one that `use_bidirectional_attention` makes of it; a window of w then reads
+    w // 2 keys to either side.
+    """
+    return [_both_ways(mixer) for mixer in mixers]
+
+
+def _both_ways(mixer: MixerSpec) -> Outside:
+    data = mixer.model_dump(mode="json")
+    span = mixer.support.window
+    data["support"] |= {"mask": "none", "window": None if span is None else span // 2 + 1}
+    return Outside(
+        outside="bidirectional",
+        reason="`use_bidirectional_attention` lets every token read later ones: there is no causal mixer.",
+        nearest=MixerSpec.model_validate(data),
+    )

@@ -1,0 +1,147 @@
+"""What stacks of a linear recurrence and attention share: schedules, Gated DeltaNet, Kimi Delta Attention, latents.
+
+Sources: Gated DeltaNet arXiv 2412.06464, Kimi Delta Attention arXiv 2510.26692, latent attention arXiv 2405.04434;
+transformers 5.24, modeling_qwen3_next, modeling_kimi_linear.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.parts import from_catalogue
+from designspace.huggingface.selective import grouped_heads
+from designspace.mixer import MixerSpec
+
+SCHEDULES = ("layer_types", "layers_block_type")
+RECURRENT_OR_FULL = {
+    "linear_attention": "linear",
+    "mamba": "linear",
+    "full_attention": "full",
+    "attention": "full",
+}
+CONV_TAPS = 4
+
+
+@dataclass(frozen=True)
+class DeltaDefaults:
+    """Class defaults of the `linear_*` keys: q/k heads, value heads, widths of a key and of a value."""
+
+    key_heads: int
+    value_heads: int
+    key_dim: int = 128
+    value_dim: int = 128
+
+
+@dataclass(frozen=True)
+class LatentDefaults:
+    """Class defaults of multi-head latent attention: heads, widths of the parts of a key, of a value, of the latent."""
+
+    heads: int
+    nope: int = 128
+    rope: int = 64
+    value: int = 128
+    latent: int = 512
+
+
+def schedule(
+    config: Config, num_layers: int | None, *, known: Mapping[str, str] = RECURRENT_OR_FULL
+) -> list[str] | None:
+    """The kind of each layer by `layer_types` or `layers_block_type`, None where the file holds neither.
+
+    Args:
+        num_layers: length of the list; None: the list says how many layers there are.
+        known: word of the file -> kind.
+    """
+    lists = [(key, values) for key in SCHEDULES if (values := config.items(key)) is not None]
+    if not lists:
+        return None
+    (key, types), *others = lists
+    kinds = [_kind(config, key, word, known) for word in types]
+    for other, words in others:
+        if [_kind(config, other, word, known) for word in words] != kinds:
+            raise config.error(other, f"`{other}` contradicts `{key}`; they name one schedule.")
+    if num_layers is not None and len(kinds) != num_layers:
+        raise config.error(key, f"`{key}` names {len(kinds)} layers, the model has {num_layers}.")
+    return kinds
+
+
+def listed(config: Config, key: str, num_layers: int, *, first: int = 0) -> set[int] | None:
+    """Layers that the list at `key` names, counted from 0; the file counts them from `first`. None without a list."""
+    indices = config.integers(key, least=first)
+    if indices is None:
+        return None
+    for index in indices:
+        if index - first >= num_layers:
+            raise config.error(key, f"`{key}` names layer {index}; the model has {num_layers} layers from {first} on.")
+    return {index - first for index in indices}
+
+
+def gated_delta(config: Config, defaults: DeltaDefaults, *, negative: bool = False) -> MixerSpec:
+    """Gated DeltaNet from the `linear_*` keys: key heads serve value heads in groups (grouped-value attention).
+
+    Args:
+        negative: beta in [0, 2], so that an eigenvalue of the transition can be negative.
+    """
+    heads = grouped_heads(
+        config,
+        num_heads=config.integer("linear_num_value_heads", default=defaults.value_heads),
+        head_dim=config.integer("linear_value_head_dim", default=defaults.value_dim),
+        state_dim=config.integer("linear_key_head_dim", default=defaults.key_dim),
+        groups=config.integer("linear_num_key_heads", default=defaults.key_heads),
+    )
+    taps = config.integer("linear_conv_kernel_dim", default=CONV_TAPS)
+    return from_catalogue(
+        "gated_deltanet",
+        heads=heads,
+        erase={"gain": [0.0, 2.0 if negative else 1.0]},
+        io={"short_conv": {"width": taps, "on": ["q", "k", "v"]}},
+    )
+
+
+def kimi_delta(*, num_heads: int, head_dim: int, taps: int, log_floor: float | None) -> MixerSpec:
+    """Kimi Delta Attention with square states.
+
+    Args:
+        log_floor: a = exp(log_floor sigmoid(x)) (the "safe" gate); None: a = exp(-A softplus(x)).
+    """
+    decay: dict[str, Any] = {}
+    if log_floor is not None:
+        decay = {"map": "exp_lb_sigmoid", "range": [math.exp(log_floor), 1.0], "initial": None}
+    return from_catalogue(
+        "kda",
+        decay=decay,
+        heads={"num_heads": num_heads, "state_dim": head_dim, "head_dim": head_dim},
+        io={"short_conv": {"width": taps, "on": ["q", "k", "v"]}},
+    )
+
+
+def log_floor(config: Config, key: str, value: float) -> float:
+    """The lower bound of the logarithm of a decay, which must be negative and not so low that its exp is 0."""
+    if not -80.0 <= value < 0:
+        raise config.error(key, f"`{key}` bounds the logarithm of the decay: it must lie in [-80, 0), got {value:g}.")
+    return value
+
+
+def latent_heads(config: Config, defaults: LatentDefaults) -> dict[str, Any]:
+    """`heads` of multi-head latent attention: keys of a part from the latent and a part that all heads share."""
+    rope = config.integer("qk_rope_head_dim", default=defaults.rope, least=0)
+    state_dim = config.integer("qk_nope_head_dim", default=defaults.nope) + rope
+    if config.has("qk_head_dim") and config.integer("qk_head_dim") != state_dim:
+        raise config.error("qk_head_dim", f"`qk_head_dim` must be {state_dim}, the sum of the nope and the rope part.")
+    config.optional("q_lora_rank")
+    return {
+        "num_heads": config.integer("num_attention_heads", default=defaults.heads),
+        "state_dim": state_dim,
+        "head_dim": config.integer("v_head_dim", default=defaults.value),
+        "kv_groups": None,
+        "latent_dim": config.integer("kv_lora_rank", default=defaults.latent),
+        "shared_key_dim": rope,
+    }
+
+
+def _kind(config: Config, key: str, word: Any, known: Mapping[str, str]) -> str:
+    if not isinstance(word, str) or word not in known:
+        raise config.error(key, f"`{key}` holds {word!r}; known here: {', '.join(known)}.")
+    return known[word]

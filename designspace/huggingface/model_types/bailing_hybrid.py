@@ -1,0 +1,90 @@
+"""bailing_hybrid: Kimi Delta Attention, every `layer_group_size`-th layer gated latent attention (Ling 3).
+
+Source: transformers 5.24, modeling_bailing_hybrid. `head_dim` is the width of the Kimi Delta heads, as many as the
+attention has; in files that transformers wrote it is the width of the rotating part, and `linear_head_dim` the other.
+With `kda_safe_gate` the decay is exp(kda_lower_bound sigmoid(x)). The latent attention rotates pairs of neighbours.
+"""
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.hybrids import (
+    CONV_TAPS,
+    LatentDefaults,
+    kimi_delta,
+    latent_heads,
+    log_floor,
+    schedule,
+)
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.model_types.kimi_linear import IGNORES
+from designspace.huggingface.parts import (
+    Defaults,
+    every,
+    from_catalogue,
+    gated_mlp,
+    interleaved,
+    layer,
+    model,
+    one_expert,
+)
+from designspace.huggingface.rope import rotary
+from designspace.mixer import MixerSpec
+
+DEFAULTS = Defaults(
+    hidden=2560, layers=42, heads=32, inner=768, vocab=157184, length=262_144, head_dim=128, theta=6_000_000.0
+)
+LATENT = LatentDefaults(heads=32)
+GROUP = 6
+LOG_FLOOR = -5.0
+
+
+def _stack(config: Config) -> Stack:
+    hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
+    num_layers = config.depth("num_hidden_layers", default=DEFAULTS.layers)
+    full, delta = _latent(config), _delta(config)
+    one_expert(config)
+    channel = gated_mlp(config, hidden, "moe_intermediate_size", default=DEFAULTS.inner)
+    kinds = schedule(config, num_layers)
+    if kinds is None:
+        group = config.integer("layer_group_size", default=GROUP)
+        kinds = ["full" if is_full else "linear" for is_full in every(group, num_layers)]
+    layers = [layer(full if kind == "full" else delta, channel) for kind in kinds]
+    seq_len = config.integer("model_max_length", "max_position_embeddings", default=DEFAULTS.length)
+    return Stack(layers, model(config, hidden, vocab=DEFAULTS.vocab), seq_len)
+
+
+def _latent(config: Config) -> MixerSpec:
+    heads = latent_heads(config, LATENT)
+    rotated = heads["shared_key_dim"]
+    fraction = rotated / heads["state_dim"]
+    theta = config.number("rope_theta", default=DEFAULTS.theta)
+    rotation = rotary(config, rotated, theta=theta, pairing="interleaved")
+    if config.has("rope_theta") and rotation["theta"] != theta:
+        raise config.error("rope_theta", "`rope_theta` contradicts `rope_parameters.rope_theta`; keep one.")
+    interleaved(config)
+    config.note("output gate", "in code: one sigmoid per head; the candidate has one per channel")
+    return from_catalogue(
+        "softmax_nope", heads=heads, rotation=rotation | {"fraction": fraction}, io={"gate": "sigmoid"}
+    )
+
+
+def _delta(config: Config) -> MixerSpec:
+    num_heads = config.integer("num_attention_heads", default=DEFAULTS.heads)
+    width = config.integer(
+        "linear_head_dim" if config.has("linear_head_dim") else "head_dim", default=DEFAULTS.head_dim
+    )
+    taps = config.integer("short_conv_kernel_size", "linear_conv_kernel_dim", default=CONV_TAPS)
+    if config.integer("linear_num_heads", default=num_heads) != num_heads:
+        raise config.error("linear_num_heads", f"`linear_num_heads` must be {num_heads}, the heads of the attention.")
+    floor = config.number("kda_lower_bound", default=LOG_FLOOR)
+    is_safe = config.flag("kda_safe_gate", default=True)
+    return kimi_delta(
+        num_heads=num_heads,
+        head_dim=width,
+        taps=taps,
+        log_floor=log_floor(config, "kda_lower_bound", floor) if is_safe else None,
+    )
+
+
+importer = Importer(
+    _stack, ignores={**IGNORES, "head_dim": "linear_head_dim is given", "layer_group_size": "layer_types decides"}
+)

@@ -1,0 +1,18 @@
+"""glm4: glm with a second norm after each sub-layer. Source: transformers 5.24, modeling_glm4."""
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.parts import Defaults, interleaved, llama_like
+
+DEFAULTS = Defaults(
+    hidden=4096, layers=40, heads=32, kv_heads=2, head_dim=128, inner=13696, vocab=151552, length=131072
+)
+
+
+def _stack(config: Config) -> Stack:
+    interleaved(config)
+    config.note("norm placement", "in code: a norm before and after each sub-layer; the candidate has the first")
+    return llama_like(config, "softmax_partial_rope", DEFAULTS, may_window=False, fraction=0.5, pairing="interleaved")
+
+
+importer = Importer(_stack, ignores={})

@@ -1,0 +1,31 @@
+"""nemotron: rotary attention on half of the channels, LayerNorm (1 + w), squared ReLU in the channel mixer.
+
+Source: arXiv 2402.16819; transformers 5.24, modeling_nemotron. The first files on the hub say rope_percent.
+"""
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, mlp
+from designspace.huggingface.rope import rotary
+
+DEFAULTS = Defaults(hidden=6144, layers=32, heads=48, inner=24576, vocab=256000, length=4096)
+FRACTION = 0.5
+
+
+def _stack(config: Config) -> Stack:
+    hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
+    heads = attention_sizes(config, hidden, DEFAULTS)
+    fraction = config.number("rope_percent", "partial_rotary_factor", default=FRACTION)
+    rotation = rotary(config, heads["state_dim"], fraction=fraction)
+    mixer = from_catalogue("softmax_partial_rope", heads=heads, rotation=rotation)
+    return decoder(
+        config,
+        [mixer] * config.depth("num_hidden_layers", default=DEFAULTS.layers),
+        hidden=hidden,
+        defaults=DEFAULTS,
+        channel=mlp(hidden, config.integer("intermediate_size", default=DEFAULTS.inner)),
+        norm="layer",
+    )
+
+
+importer = Importer(_stack, ignores={})

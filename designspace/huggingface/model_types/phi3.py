@@ -1,0 +1,36 @@
+"""phi3: llama with a window on every layer and LongRoPE (`su` in older files), maybe on a share of the channels.
+
+Source: transformers 5.24, modeling_phi3. The training length stands in `original_max_position_embeddings`.
+"""
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.parts import Defaults, llama_like
+
+DEFAULTS = Defaults(hidden=3072, layers=32, heads=32, inner=8192, vocab=32064, length=4096)
+
+
+def _stack(config: Config) -> Stack:
+    _check_length(config)
+    return llama_like(config, "softmax_rope", DEFAULTS, always_windowed=True)
+
+
+def _check_length(config: Config) -> None:
+    """The training length may stand in two places, which must agree."""
+    key = "original_max_position_embeddings"
+    parameters = config.nested("rope_parameters" if config.has("rope_parameters") else "rope_scaling")
+    if config.has(key):
+        length = config.integer(key)
+        if parameters.has(key) and parameters.integer(key) != length:
+            raise parameters.error(key, f"`{key}` differs from the one outside, {length}; keep one.")
+
+
+importer = Importer(
+    _stack,
+    ignores={
+        "embd_layer": "of the embedding",
+        "full_attn_mod": "not read by the model code",
+        "interpolate_factor": "not read by the model code",
+        "lm_head_bias": "outside the mixer",
+    },
+)

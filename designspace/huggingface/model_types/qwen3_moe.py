@@ -1,0 +1,25 @@
+"""qwen3_moe: qwen3 with experts; a window on every layer if `use_sliding_window`.
+
+Source: transformers 5.24, modeling_qwen3_moe, which does not read max_window_layers.
+"""
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.parts import Defaults, attention, decoder, one_expert, switched_windows, trunk
+from designspace.huggingface.rope import rotary
+
+DEFAULTS = Defaults(hidden=2048, layers=24, heads=32, kv_heads=4, inner=6144, vocab=151936, length=32768)
+WINDOW = 4096  # keys
+
+
+def _stack(config: Config) -> Stack:
+    hidden, num_layers, heads = trunk(config, DEFAULTS)
+    config.note("q/k norm", "in code: weighted RMS per head before the rotation")
+    one_expert(config)
+    rotation = rotary(config, heads["state_dim"])
+    spans = switched_windows(config, num_layers, [True] * num_layers, default=WINDOW)
+    mixers = [attention("softmax_qknorm", heads, rotation, span) for span in spans]
+    return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
+
+
+importer = Importer(_stack, ignores={"max_window_layers": "not read by the model code"})
