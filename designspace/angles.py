@@ -43,8 +43,8 @@ class AngleScaling(Spec):
     def _check(self) -> Self:
         if self.kind in ("dynamic", "yarn", "llama3", "longrope") and self.original_length is None:
             raise invalid("original_length", f"`kind: {self.kind}` needs `original_length`, the length of training.")
-        if self.kind == "llama3" and self.low >= self.high:
-            raise invalid("low", f"`low` must be smaller than `high`, got {self.low:g} and {self.high:g}.")
+        if self.kind == "llama3" and self.low > self.high:
+            raise invalid("low", f"`low` must not be larger than `high`, got {self.low:g} and {self.high:g}.")
         if (self.kind == "longrope") != (self.short_factors is not None):
             raise invalid("short_factors", "`short_factors` (one per pair) and `kind: longrope` go together.")
         if (self.short_factors is None) != (self.long_factors is None):
@@ -75,8 +75,12 @@ class AngleScaling(Spec):
         return angle * (1.0 - share) + angle / self.factor * share
 
     def _smoothness(self, angle: float) -> float:
-        """0 for wavelengths above original_length / low, 1 below original_length / high, linear in between."""
+        """0 for wavelengths above original_length / low, 1 below original_length / high, linear in between; a step
+        where the two are one (Llama 4 Scout).
+        """
         turns = (self.original_length or 1) * angle / (2.0 * math.pi)
+        if self.low == self.high:
+            return float(turns >= self.low)
         return min(max((turns - self.low) / (self.high - self.low), 0.0), 1.0)
 
 

@@ -3,7 +3,7 @@
 import io
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from math import isinf
@@ -17,7 +17,7 @@ from designspace import catalogue
 from designspace.candidate import MAX_NAME, Candidate
 from designspace.document import Document, Entry, Node, parse, read
 from designspace.errors import SpecError
-from designspace.events import KeyPath, Mark, quoted
+from designspace.events import KeyPath, quoted
 from designspace.validation import validate
 from designspace.yamltext import BOOLEAN, INTEGER, NULL, NUMBER, resolved
 
@@ -119,9 +119,10 @@ def _hole(data: Any, path: KeyPath) -> KeyPath | None:
 
 def load_config(document: Document) -> Loaded:
     """The candidate of a Hugging Face config.json."""
+    from designspace.huggingface.places import placed  # imported with the importer, see `imported`
+
     found = imported(document)
-    accounted = {*found.unknown, *found.approximated}
-    return Loaded(found.candidate, _config_places(document, accounted), found.unknown, found.approximated)
+    return Loaded(found.candidate, placed(document, found), found.unknown, found.approximated)
 
 
 def is_spec(document: Document) -> bool:
@@ -217,14 +218,6 @@ def record(value: Any) -> Any:
             return None
         case _:
             return value
-
-
-def _config_places(document: Document, keys: Set[str]) -> Document:
-    """A document where `keys` stand where they are and all else at `model_type`, which decides what the spec holds."""
-    place = document.span("model_type")
-    start, end = Mark(place.line, place.column), Mark(place.end_line, place.end_column)
-    entries = document.root.content if isinstance(document.root.content, dict) else {}
-    return Document(document.file, Node({key: entries[key] for key in entries if key in keys}, start, end))
 
 
 def _one_layer(document: Document) -> Document:

@@ -2,6 +2,10 @@
 
 Every field is drawn on its own, with the options that the fields drawn before it leave open; the validators of the
 spec have the last word. Options stand in order of simplicity, so that hypothesis shrinks towards the defaults.
+
+A key that is not drawn here takes the options that the full grammar reads off the models (`search.grammar`), so new keys
+of the grammar are tested at once. The grammar's own filling is no sampler for these tests: it keeps the sizes of a
+protocol, and leaves keys without a meaning at their default, while fingerprints have to see through them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,11 +17,14 @@ from pydantic import ValidationError
 
 from designspace.candidate import Candidate
 from designspace.decay import DecayMap
-from designspace.features import MapName
+from designspace.features import Features, MapName
 from designspace.mixer import MixerSpec
+from designspace.rotation import Rotation
 from designspace.scaling import Gate
 from designspace.spec import Dtype
 from designspace.target import Need
+from search.grammar.holes import GrammarHole, grammar_holes
+from workers.protocol import TINY
 
 Fields = dict[str, Any]
 Option = TypeVar("Option")
@@ -25,6 +32,7 @@ Option = TypeVar("Option")
 MAX_ATTEMPTS = 5_000
 KEEP = 0.55  # probability that a part keeps its first, simplest option
 DTYPES = get_args(Dtype)
+SIMPLE_NUMBERS = (1, 2, 4, 3)  # for keys that are not drawn here
 LINEAR_ONLY = ("taylor2", "favor", "rff", "dpfp")  # feature maps that expand the score themselves
 
 
@@ -123,7 +131,7 @@ def _mixer(rng: Random, small: bool, fixed: Mapping[str, Mapping[str, Any]]) -> 
     alone = lift["kind"] == "shift"
     still = alone or support["mask"] == "none"
     decay = settle("decay", _decay(rng, features, lift, still))
-    settle("rotation", _rotation(rng, heads, still=alone or lift["kind"] == "momentum"))
+    settle("rotation", _rotation(rng, heads, features, still=alone or lift["kind"] == "momentum"))
     erase = settle("erase", _erase(rng, lift, support, still))
     settle("shear", _shear(rng, readout, heads, still))
     settle("scaling", _scaling(rng, decay, erase, lift))
@@ -131,19 +139,38 @@ def _mixer(rng: Random, small: bool, fixed: Mapping[str, Mapping[str, Any]]) -> 
     settle("io", _io(rng))
     settle("execution", _execution(rng))
     settle("lint", _lint(rng))
+    for hole in _undrawn(parts):
+        parts[hole.part][hole.path[1]] = _undrawn_value(rng, hole)
     return parts
+
+
+def _undrawn(parts: Fields) -> list[GrammarHole]:
+    """The keys of the grammar that are not in `parts`; the records inside of them are left at null."""
+    holes = (hole for hole in grammar_holes(TINY.sizes) if len(hole.path) == 2)
+    return [hole for hole in holes if hole.part != "readout" and hole.path[1] not in parts[hole.part]]
+
+
+def _undrawn_value(rng: Random, hole: GrammarHole) -> Any:
+    """Mostly the first option, else a word or a small number."""
+    words = [value for value in hole.values[1:] if isinstance(value, str | bool)]
+    numbers = [hole.value([number] * 2) for number in SIMPLE_NUMBERS] if hole.between else []
+    return _simple(rng, [hole.values[0], *words, *numbers], keep=0.85)
 
 
 def _heads(rng: Random, small: bool) -> Fields:
     num_heads = rng.choice((1, 2, 2, 4))
     layout = _simple(rng, ("multi", "channel"), keep=0.7)
     dims = (2, 4, 1, 3, 5, 6, 7, 8) if small else (16, 32, 64)
+    state_dim = rng.choice(dims)
+    latent = _chance(rng, 0.1)
     return {
         "layout": layout,
         "num_heads": num_heads,
-        "state_dim": rng.choice(dims),
+        "state_dim": state_dim,
+        "latent_dim": rng.choice((4, 1, 8)) if latent else None,
+        "shared_key_dim": rng.randrange(state_dim) if latent else 0,
         "head_dim": 1 if layout == "channel" else rng.choice((2, 1, 3, 4) if small else (16, 32, 64)),
-        "kv_groups": _simple(rng, [None, *(g for g in (1, 2, 4) if num_heads % g == 0)]),
+        "kv_groups": None if latent else _simple(rng, [None, *(g for g in (1, 2, 4) if num_heads % g == 0)]),
         "shared": _simple(rng, ("kv", "qk")),
     }
 
@@ -241,15 +268,33 @@ def _decay_range(rng: Random, *, positive: bool) -> tuple[float, float]:
     return _interval(rng, 0.05, 1.0)
 
 
-def _rotation(rng: Random, heads: Fields, *, still: bool) -> Fields:
+def _rotation(rng: Random, heads: Fields, features: Fields, *, still: bool) -> Fields:
     source = "none" if still else _simple(rng, ("none", "constant", "learned", "input"), keep=0.5)
     fractions = (1.0, 0.5, 0.25, 0.0, 0.75) if heads["state_dim"] > 1 else (0.0, 1.0)
+    fraction = _simple(rng, fractions)
+    width = Features.model_validate(features).feature_dim(heads["state_dim"])
+    pairs = Rotation(source=source, fraction=fraction).pairs(width)
     return {
         "source": source,
         "theta": rng.choice((10000.0, 500.0, 2.0)),
-        "fraction": _simple(rng, fractions),
+        "fraction": fraction,
+        "scaling": _angle_scaling(rng, pairs) if source == "constant" and _chance(rng, 0.4) else None,
+        "initial": _interval(rng, 0.0, 6.0) if source == "learned" and _chance(rng, 0.3) else None,
         "pairing": rng.choice(("half", "interleaved")),
         "phase_dtype": _simple(rng, DTYPES),
+    }
+
+
+def _angle_scaling(rng: Random, pairs: int) -> Fields:
+    kind = rng.choice(("linear", "dynamic", "yarn", "llama3", "longrope", "proportional"))
+    factors = [[_number(rng, (1.0, 2.0), 0.5, 4.0) for _ in range(pairs)] for _ in range(2)]
+    return {
+        "kind": kind,
+        "factor": _number(rng, (2.0, 1.0, 8.0), 1.0, 8.0),
+        "original_length": rng.choice((8, 2048)) if kind in ("dynamic", "yarn", "llama3", "longrope") else None,
+        "truncate": rng.choice((True, False)),
+        "short_factors": factors[0] if kind == "longrope" else None,
+        "long_factors": factors[1] if kind == "longrope" else None,
     }
 
 

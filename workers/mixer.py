@@ -13,10 +13,11 @@ from designspace.streams import RawShape, convolved, latent_widths, projections
 from workers.form import Form
 from workers.forms import quadratic, recurrent
 from workers.initial import derived_seed, initial_parameters, normal, raw_std
-from workers.layers import ShortConvolution, linear, linear_of, norm
+from workers.layers import ShortConvolution, linear, linear_of
 from workers.realise import realise
 from workers.signals import Signals
 
+LATENT_EPS = 1e-6  # of the norm of the latent vector (DeepSeek-V2)
 OUTPUT_GATE = "output_gate"  # name of the projection that gates the output
 
 
@@ -131,7 +132,7 @@ class LatentMap(nn.Module):
         super().__init__()
         heads, latent = spec.heads, spec.heads.latent_dim or 0
         self.num_heads, self.widths = heads.num_heads, latent_widths(spec)
-        self.norm = norm("rms", latent)
+        self.norm = nn.RMSNorm(latent, eps=LATENT_EPS)
         self.up = linear(latent, heads.num_heads * sum(self.widths), seed=seed, name=name, gain=spec.features.k_std)
 
     def forward(self, raw: dict[str, Tensor]) -> dict[str, Tensor]:

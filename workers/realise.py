@@ -325,9 +325,10 @@ def _prerotated(
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """q, k and direction in the frame that turns with A, so that no rotation is left; then the norm if it waits.
 
-    q_i . R(w (i - j)) k_j = (R(w i) q_i) . (R(w j) k_j): the only way to norm after the rotation per channel.
+    q_i . R(w (i - j)) k_j = (R(w i) q_i) . (R(w j) k_j): the only way to norm after the rotation per channel. The first
+    position is not turned: with weights per channel the phase itself matters, and published models count from 0.
     """
-    phase, pairing, rank = angle.cumsum(1), spec.rotation.pairing, spec.erase.rank
+    phase, pairing, rank = angle.cumsum(1) - angle[:, :1], spec.rotation.pairing, spec.erase.rank
     q, k, direction = vectors
     of_steps = phase.repeat_interleave(rank, dim=1)
     q, k = feature_maps.rotated(q, phase, pairing), feature_maps.rotated(k, of_steps, pairing)

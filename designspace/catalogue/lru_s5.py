@@ -7,7 +7,8 @@ State      2 real numbers per complex state
 Reference  own recurrence (the published code is JAX)
 Known for  a plain linear recurrence matches S4 on long-range arena once initialised on a ring and normalised; S5
            (arXiv 2208.04933) is the same point
-Sizes      6 layers, width 512, 384 complex states; |lambda|^2 uniform in [0.9^2, 0.999^2]; `initial` holds the ends
+Sizes      6 layers, width 512, 384 complex states; |lambda|^2 uniform in [0.9^2, 0.999^2], theta uniform in
+           [0, 2 pi]; `initial` holds the ends
 Left out   the input of a complex state is complex (two projections) there, real here; GLU after the layer
 Also       lru, s5
 """
@@ -25,7 +26,7 @@ from designspace.target import Target
 
 mixer = MixerSpec(
     decay=Decay(granularity="scalar", source="learned", map="exp_exp", initial=(0.9, 0.999)),
-    rotation=Rotation(source="learned"),
+    rotation=Rotation(source="learned", initial=(0.0, 6.283)),
     scaling=Scaling(base=1.0, gate="sqrt_1_minus_a2"),
     features=Features(map="static"),
     support=Support(diagonal="D"),

@@ -7,8 +7,9 @@ State      n p, one head whose value is as wide as the layer
 Reference  fla.layers.rodimus with fla.ops.gla.naive.naive_recurrent_gla
 Known for  one wide head with a small key does as well as many; the temperature tau decides between keeping and
            replacing
-Sizes      the defaults of the layer (width 2048, keys of 64, values of 4096) in a stack of 24; `initial` holds the 5
-           and 95 % quantiles for standard normal pre-activations
+Sizes      the defaults of the layer (width 2048, keys of 64, values of 4096) in a stack of 24; its biases make
+           softplus(g) log-uniform in [0.001, 0.1] and tau uniform in [1/16, 0.9], and `initial` holds the 5 and 95 %
+           quantiles
 Left out   the skip from the convolved input (its weight is on the input, not on the value)
 """
 
@@ -23,7 +24,7 @@ from designspace.scaling import Scaling
 from designspace.target import Target
 
 mixer = MixerSpec(
-    decay=Decay(granularity="diagonal", map="exp_softplus_tau", initial=(0.38, 0.91)),
+    decay=Decay(granularity="diagonal", map="exp_softplus_tau", initial=(0.958, 0.99963)),
     scaling=Scaling(gate="step_power"),
     features=Features(norm="l2", norm_on="k", eps=1e-12),
     heads=Heads(num_heads=1, state_dim=64, head_dim=4096),

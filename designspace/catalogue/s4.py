@@ -29,7 +29,7 @@ mixer = MixerSpec(
     decay=Decay(granularity="diagonal", source="learned", map="exp_exp", initial=(0.9512, 0.9995)),
     rotation=Rotation(source="learned", initial=(0.000264, 130.3)),
     scaling=Scaling(base=1.0),
-    features=Features(map="static", q_std=1.41, k_std=0.016),
+    features=Features(map="static", q_std=1.41, k_std=0.026),
     support=Support(diagonal="D"),
     heads=Heads(layout="channel", num_heads=512, state_dim=64, head_dim=1),
 )

@@ -84,7 +84,7 @@ def grouped_values(config: Config, *, heads: int, state_dim: int, expand_v: floa
     num_keys = config.integer("num_heads", default=heads)
     num_values = config.integer("num_v_heads", default=num_keys)
     if num_values % num_keys:
-        raise config.error("num_v_heads", f"{num_values} value heads are no multiple of {num_keys} key heads.")
+        raise config.error("num_v_heads", f"`num_v_heads` must be a multiple of {num_keys}, got {num_values}.")
     width = config.integer("head_dim", default=state_dim)
     value_width = expanded(config, "expand_v", size=width, default=expand_v)
     return sizes(num_values, num_keys, width, value_width) | {"shared": "qk"}
@@ -99,7 +99,7 @@ def attention_heads(config: Config, hidden: int, *, heads: int | None = 32) -> d
 def _kv_heads(config: Config, num_heads: int) -> int:
     kv_heads = config.integer("num_kv_heads", default=num_heads)
     if num_heads % kv_heads:
-        raise config.error("num_kv_heads", f"{kv_heads} key and value heads do not divide {num_heads} heads.")
+        raise config.error("num_kv_heads", f"`num_kv_heads` must divide the {num_heads} heads, got {kv_heads}.")
     return kv_heads
 
 

@@ -8,18 +8,21 @@ from collections.abc import Sequence
 from typing import Any
 
 from designspace.candidate import AnyMixer
+from designspace.huggingface.bidirectional import both_ways
 from designspace.huggingface.config import Config
 from designspace.huggingface.parts import layer_types
 from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
-from designspace.outside import Outside
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 GLOBAL_THETA, LOCAL_THETA = 1_000_000.0, 10_000.0
 PATTERN_KEYS = ("sliding_window_pattern", "_sliding_window_pattern")
+BOTH_WAYS = "`use_bidirectional_attention` lets every token read later ones, so there is no causal mixer."
 IGNORES = {
     "cache_implementation": "execution",
     "final_logit_softcapping": "caps the logits of the tokens, outside the mixer",
+    FULL: "no layer of this kind",
+    SLIDING: "no layer of this kind",
     "sliding_window_size": "the older name of sliding_window",
 }
 
@@ -78,7 +81,7 @@ def query_scale(config: Config, *, default: int) -> float:
 def softcap(config: Config, *, default: float | None) -> float | None:
     """attn_logit_softcapping; null in the file is no cap."""
     key = "attn_logit_softcapping"
-    if default is None and not config.has(key) or (key in config.data and config.data[key] is None):
+    if (default is None and not config.has(key)) or (key in config.data and config.data[key] is None):
         config.optional(key)
         return None
     return config.number(key, default=default)
@@ -88,7 +91,9 @@ def shared_keys(config: Config, num_layers: int, *, default: int) -> int:
     """Number of last layers that read the keys and values of an earlier layer of their kind."""
     shared = config.integer("num_kv_shared_layers", default=default, least=0)
     if shared > num_layers:
-        raise config.error("num_kv_shared_layers", f"{shared} layers share keys, but there are only {num_layers}.")
+        raise config.error(
+            "num_kv_shared_layers", f"`num_kv_shared_layers: {shared}` is more than the {num_layers} layers."
+        )
     if shared:
         config.approximate(
             "num_kv_shared_layers",
@@ -98,19 +103,12 @@ def shared_keys(config: Config, num_layers: int, *, default: int) -> int:
     return shared
 
 
-def both_ways(mixers: Sequence[MixerSpec]) -> list[AnyMixer]:
-    """Each mixer as the bidirectional one that `use_bidirectional_attention` makes of it; a window of w then reads
-    w // 2 keys to either side.
-    """
-    return [_both_ways(mixer) for mixer in mixers]
+def bidirectional(mixers: Sequence[MixerSpec]) -> list[AnyMixer]:
+    """Each mixer as `use_bidirectional_attention` makes it; a window of w then reads w // 2 keys to either side."""
+    return [both_ways(_halved(mixer), reason=BOTH_WAYS) for mixer in mixers]
 
 
-def _both_ways(mixer: MixerSpec) -> Outside:
-    data = mixer.model_dump(mode="json")
+def _halved(mixer: MixerSpec) -> MixerSpec:
     span = mixer.support.window
-    data["support"] |= {"mask": "none", "window": None if span is None else span // 2 + 1}
-    return Outside(
-        outside="bidirectional",
-        reason="`use_bidirectional_attention` lets every token read later ones: there is no causal mixer.",
-        nearest=MixerSpec.model_validate(data),
-    )
+    support = mixer.support.model_copy(update={"window": None if span is None else span // 2 + 1})
+    return mixer.model_copy(update={"support": support})

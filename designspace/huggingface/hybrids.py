@@ -1,6 +1,6 @@
-"""What stacks of a linear recurrence and attention share: schedules, Gated DeltaNet, Kimi Delta Attention, latents.
+"""What stacks of a linear recurrence and attention share: schedules, Gated DeltaNet, Kimi Delta Attention.
 
-Sources: Gated DeltaNet arXiv 2412.06464, Kimi Delta Attention arXiv 2510.26692, latent attention arXiv 2405.04434;
+Sources: Gated DeltaNet arXiv 2412.06464, Kimi Delta Attention arXiv 2510.26692;
 transformers 5.24, modeling_qwen3_next, modeling_kimi_linear.
 """
 
@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from designspace.huggingface.config import Config
-from designspace.huggingface.parts import from_catalogue
-from designspace.huggingface.selective import grouped_heads
+from designspace.huggingface.latent import Latent, latent_heads, no_rotation, query_rank
+from designspace.huggingface.parts import Defaults, from_catalogue
+from designspace.huggingface.selective import grouped_heads, silu_activation
 from designspace.mixer import MixerSpec
 
 SCHEDULES = ("layer_types", "layers_block_type")
@@ -32,17 +33,6 @@ class DeltaDefaults:
     value_heads: int
     key_dim: int = 128
     value_dim: int = 128
-
-
-@dataclass(frozen=True)
-class LatentDefaults:
-    """Class defaults of multi-head latent attention: heads, widths of the parts of a key, of a value, of the latent."""
-
-    heads: int
-    nope: int = 128
-    rope: int = 64
-    value: int = 128
-    latent: int = 512
 
 
 def schedule(
@@ -84,12 +74,14 @@ def gated_delta(config: Config, defaults: DeltaDefaults, *, negative: bool = Fal
     Args:
         negative: beta in [0, 2], so that an eigenvalue of the transition can be negative.
     """
+    silu_activation(config)
     heads = grouped_heads(
         config,
         num_heads=config.integer("linear_num_value_heads", default=defaults.value_heads),
         head_dim=config.integer("linear_value_head_dim", default=defaults.value_dim),
         state_dim=config.integer("linear_key_head_dim", default=defaults.key_dim),
         groups=config.integer("linear_num_key_heads", default=defaults.key_heads),
+        key="linear_num_key_heads",
     )
     taps = config.integer("linear_conv_kernel_dim", default=CONV_TAPS)
     return from_catalogue(
@@ -124,21 +116,17 @@ def log_floor(config: Config, key: str, value: float) -> float:
     return value
 
 
-def latent_heads(config: Config, defaults: LatentDefaults) -> dict[str, Any]:
-    """`heads` of multi-head latent attention: keys of a part from the latent and a part that all heads share."""
-    rope = config.integer("qk_rope_head_dim", default=defaults.rope, least=0)
-    state_dim = config.integer("qk_nope_head_dim", default=defaults.nope) + rope
-    if config.has("qk_head_dim") and config.integer("qk_head_dim") != state_dim:
-        raise config.error("qk_head_dim", f"`qk_head_dim` must be {state_dim}, the sum of the nope and the rope part.")
-    config.optional("q_lora_rank")
-    return {
-        "num_heads": config.integer("num_attention_heads", default=defaults.heads),
-        "state_dim": state_dim,
-        "head_dim": config.integer("v_head_dim", default=defaults.value),
-        "kv_groups": None,
-        "latent_dim": config.integer("kv_lora_rank", default=defaults.latent),
-        "shared_key_dim": rope,
-    }
+def unrotated_latent(
+    config: Config, hidden: int, defaults: Defaults, latent: Latent, **fields: dict[str, Any]
+) -> MixerSpec:
+    """Latent attention without positions: the channels that the heads share do not rotate.
+
+    Args:
+        fields: further keys of the mixer, field by field.
+    """
+    heads = latent_heads(config, hidden, defaults, latent)
+    query_rank(config, latent)
+    return no_rotation(from_catalogue("mla", heads=heads, scaling={"base": "n^-1/2"}, **fields))
 
 
 def _kind(config: Config, key: str, word: Any, known: Mapping[str, str]) -> str:

@@ -30,20 +30,23 @@ IGNORED = {
     ),
     **_all(
         _GENERATION,
-        "begin_suppress_tokens bos_token_id decoder_start_token_id do_sample eos_token_id forced_eos_token_id"
-        " generation_config max_length min_length num_beams num_logits_to_keep pad_token_id prefix sep_token_id"
-        " suppress_tokens task_specific_params temperature top_k top_p unk_token_id use_cache vocab_size_padded",
+        "bad_words_ids begin_suppress_tokens bos_token_id decoder_start_token_id diversity_penalty do_sample"
+        " early_stopping encoder_no_repeat_ngram_size eos_token_id exponential_decay_length_penalty"
+        " forced_bos_token_id forced_eos_token_id generation_config length_penalty max_length min_length"
+        " no_repeat_ngram_size num_beam_groups num_beams num_logits_to_keep num_return_sequences pad_token_id"
+        " prefix remove_invalid_values repetition_penalty sep_token_id suppress_tokens task_specific_params"
+        " temperature top_k top_p typical_p unk_token_id use_cache vocab_size_padded",
     ),
     **_all(
         _FRAMEWORK,
-        "_name_or_path architectures auto_map chunk_size_feed_forward ep_size gradient_checkpointing id2label"
-        " is_decoder is_encoder_decoder label2id pad_vocab_size_multiple pretraining_tp problem_type quantization"
-        " quantization_config tensor_parallel_size tokenizer_class torchscript transformers_version unsloth_fixed"
-        " unsloth_version use_bfloat16",
+        "architectures auto_map chunk_size_feed_forward ep_size finetuning_task gradient_checkpointing id2label"
+        " is_decoder is_encoder_decoder label2id _name_or_path pad_vocab_size_multiple pretraining_tp problem_type"
+        " quantization quantization_config tensor_parallel_size tf_legacy_loss tokenizer_class torchscript"
+        " transformers_version unsloth_fixed unsloth_version use_bfloat16",
     ),
     **_all(
         _OUTPUTS,
-        "output_attentions output_hidden_states return_dict return_dict_in_generate summary_activation"
+        "output_attentions output_hidden_states output_scores return_dict return_dict_in_generate summary_activation"
         " summary_proj_to_labels summary_type summary_use_proj use_return_dict",
     ),
     **_all(_CHANNEL, "activation_function hidden_act hidden_activation mlp_bias mlp_hidden_act"),

@@ -35,7 +35,7 @@ IGNORES = {
 
 @dataclass(frozen=True)
 class Latent:
-    """Class defaults of the widths. `value` None: hidden size / heads; `query_rank` None: queries are not compressed."""
+    """Class defaults of the widths. `value` None: hidden size / heads; `query_rank` None: queries not compressed."""
 
     rank: int = 512
     nope: int = 128
@@ -53,10 +53,10 @@ def latent_heads(config: Config, hidden: int, defaults: Defaults, latent: Latent
         )
     rank = config.integer("kv_lora_rank", default=latent.rank)
     plain = config.integer("qk_nope_head_dim", default=latent.nope)
-    rotary_dim = config.integer("qk_rope_head_dim", default=latent.rope)
+    rotary_dim = config.integer("qk_rope_head_dim", default=latent.rope, least=0)
     value = config.integer("v_head_dim", default=latent.value or hidden // num_heads)
     if config.integer("qk_head_dim", "q_head_dim", default=plain + rotary_dim) != plain + rotary_dim:
-        raise config.error("qk_head_dim", f"the width of a key is nope + rope = {plain + rotary_dim}.")
+        raise config.error("qk_head_dim", f"`qk_head_dim` must be the sum of nope and rope, {plain + rotary_dim}.")
     allowed = (rotary_dim, plain + rotary_dim, rank + rotary_dim, value, hidden // num_heads)
     if config.has("head_dim") and config.integer("head_dim") not in allowed:
         raise config.error("head_dim", f"`head_dim` must be one of {sorted(set(allowed))}, which the other keys give.")
@@ -95,7 +95,10 @@ def latent_rotation(
     counted = counted or rotary_dim
     rotation = rotary(config, counted, fraction=rotary_dim / counted, theta=theta, pairing=pairing)
     if round(rotation["fraction"] * counted) != rotary_dim:
-        raise config.error("partial_rotary_factor", f"the {rotary_dim} channels of qk_rope_head_dim rotate, no others.")
+        raise config.error(
+            "partial_rotary_factor",
+            f"`partial_rotary_factor` must stand for the {rotary_dim} channels of qk_rope_head_dim.",
+        )
     return rotation | {"fraction": rotary_dim / width}
 
 
@@ -132,7 +135,7 @@ def latent_mixer(
     heads = latent_heads(config, hidden, defaults, latent)
     query_rank(config, latent)
     return from_catalogue(
-        "softmax_rope",
+        "mla",
         heads=heads,
         rotation=latent_rotation(config, heads, theta=defaults.theta, pairing=pairing, counted=counted),
         scaling={"base": score_scale(config, heads["state_dim"]) * gain, **fields.pop("scaling", {})},
@@ -167,7 +170,7 @@ def indexed(config: Config, dense: MixerSpec, *, topk: int) -> Outside:
     kept = config.integer("index_topk", default=topk)
     return Outside(
         outside="sparse_support",
-        reason=f"a learned indexer keeps the index_topk = {kept} best keys of each query: the support depends on scores.",
+        reason=f"an indexer keeps the index_topk = {kept} best keys of each query: the support depends on scores.",
         nearest=dense,
     )
 

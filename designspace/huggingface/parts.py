@@ -1,7 +1,9 @@
 """Parts that many model types share: sizes, attention by layer, windows, channel mixers, the whole decoder."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from designspace import catalogue
@@ -11,8 +13,17 @@ from designspace.huggingface.importer import Stack
 from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
 
+CACHED_MIXERS = 256
 WINDOWED = ("sliding_attention", "local", "local_attention", "hybrid_sliding")
 FULL = ("full_attention", "global", "attention")
+NO_WINDOW = dict.fromkeys(  # keys that windowed relatives read
+    ("sliding_window", "use_sliding_window", "max_window_layers", "layer_types"),
+    "not read by the model code, which has no window",
+)
+ONE_WINDOW = dict.fromkeys(
+    ("use_sliding_window", "max_window_layers", "layer_types"),
+    "not read by the model code, which gives every layer the same window",
+)
 
 
 @dataclass(frozen=True)
@@ -39,8 +50,14 @@ class Defaults:
 
 def from_catalogue(name: str, **fields: dict[str, Any]) -> MixerSpec:
     """The mixer of a catalogue entry with some keys of some fields replaced."""
+    return _from_catalogue(name, json.dumps(fields))
+
+
+@lru_cache(CACHED_MIXERS)
+def _from_catalogue(name: str, fields: str) -> MixerSpec:
+    """`from_catalogue` of fields written as JSON: equal layers of a stack are one object."""
     data = catalogue.get(name).mixer.model_dump(mode="json")
-    for field, values in fields.items():
+    for field, values in json.loads(fields).items():
         data[field] = {**data[field], **values}
     return MixerSpec.model_validate(data)
 
@@ -175,27 +192,6 @@ def every(interval: int, num_layers: int, *, first: int | None = None) -> list[b
     return [layer % interval == offset for layer in range(num_layers)]
 
 
-def windows(config: Config, num_layers: int, *, always: bool = False, default: int | None = None) -> list[int | None]:
-    """Window of each layer: layer_types where present; else `sliding_window` on every layer (`always`), or on the
-    layers from max_window_layers on if use_sliding_window is true (Qwen).
-    """
-    types = layer_types(config, num_layers)
-    if types is not None:
-        for key in ("sliding_window", "use_sliding_window", "max_window_layers"):
-            config.optional(key)  # layer_types has the last word
-        if "sliding_window" not in config.data and any(kind in WINDOWED for kind in types):
-            config.integer("sliding_window", default=default)  # an error where no default stands
-        return [window_size(config, default) if kind in WINDOWED else None for kind in types]
-    if always:
-        return [window_size(config, default)] * num_layers
-    if not config.flag("use_sliding_window", default=False):
-        for key in ("sliding_window", "max_window_layers"):
-            config.optional(key)  # switched off
-        return [None] * num_layers
-    first = config.integer("max_window_layers", default=num_layers, least=0)
-    return [window_size(config, default) if layer >= first else None for layer in range(num_layers)]
-
-
 def window_size(config: Config, default: int | None) -> int | None:
     """`sliding_window`: null switches it off, an absent key is the class default."""
     if config.has("sliding_window") or (default is not None and "sliding_window" not in config.data):
@@ -225,41 +221,58 @@ def switched_windows(
     return [None] * num_layers
 
 
+def rope(
+    config: Config,
+    width: int,
+    defaults: Defaults,
+    *,
+    fraction: float = 1.0,
+    pairing: str = "half",
+    layer_kind: str | None = None,
+) -> dict[str, Any]:
+    """`rotation` of keys of `width` channels, with base and length of the class where the file is silent."""
+    return rotary(
+        config,
+        width,
+        fraction=fraction,
+        theta=defaults.theta,
+        pairing=pairing,
+        length=defaults.length,
+        layer_kind=layer_kind,
+    )
+
+
 def llama_like(
     config: Config,
     mixer_name: str,
     defaults: Defaults,
     *,
-    always_windowed: bool = False,
-    default_window: int | None = None,
-    may_window: bool = True,
+    is_windowed: bool = False,
+    window: int | None = None,
     fraction: float = 1.0,
     pairing: str = "half",
     norm: Literal["rms", "layer"] = "rms",
     is_gated: bool = True,
     **fields: dict[str, Any],
 ) -> Stack:
-    """A stack of rotary attention and a channel mixer.
+    """A stack of equal layers: rotary attention and a channel mixer.
 
     Args:
         mixer_name: catalogue entry that the layers start from.
-        always_windowed: `sliding_window` acts on every layer where no layer_types stands.
-        may_window: false where the model code knows no window.
+        is_windowed: `sliding_window` acts, on every layer; `window` is its class default.
         fraction, pairing: of the rotation.
         norm: around the sub-layers.
         is_gated: of the channel mixer.
         fields: further keys of the mixer, field by field.
     """
     hidden, num_layers, heads = trunk(config, defaults)
-    rotation = rotary(config, heads["state_dim"], fraction=fraction, pairing=pairing, theta=defaults.theta)
-    spans = (
-        windows(config, num_layers, always=always_windowed, default=default_window)
-        if may_window
-        else [None] * num_layers
+    rotation = rotary(
+        config, heads["state_dim"], fraction=fraction, pairing=pairing, theta=defaults.theta, length=defaults.length
     )
-    mixers = [attention(mixer_name, heads, rotation, window, **fields) for window in spans]
+    span = window_size(config, window) if is_windowed else None
+    mixer = attention(mixer_name, heads, rotation, span, **fields)
     channel = None if is_gated else mlp(hidden, config.integer("intermediate_size", default=defaults.inner))
-    return decoder(config, mixers, hidden=hidden, defaults=defaults, channel=channel, norm=norm)
+    return decoder(config, [mixer] * num_layers, hidden=hidden, defaults=defaults, channel=channel, norm=norm)
 
 
 def decoder(

@@ -46,7 +46,7 @@ def plain(
     width = config.integer(*hidden, default=defaults.hidden)
     count = config.integer(*heads, default=defaults.heads)
     if width % count:
-        raise config.error(heads[0], f"{count} heads do not divide the width {width} (`{hidden[0]}`).")
+        raise config.error(heads[0], f"`{heads[0]}: {count}` does not divide the width {width} (`{hidden[0]}`).")
     return Plain(
         hidden=width,
         layers=config.depth(*layers, default=defaults.layers),

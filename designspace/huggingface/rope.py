@@ -10,7 +10,15 @@ from designspace.huggingface.config import Config
 
 SCALES = ("linear", "dynamic", "yarn", "llama3", "longrope", "su", "proportional")
 PLAIN = ("default", "mrope")  # mrope: text tokens have one position in all three axes, which is the plain rotation
-LAYER_KINDS = ("full_attention", "sliding_attention", "chunked_attention")
+LAYER_KINDS = (
+    "full_attention",
+    "sliding_attention",
+    "chunked_attention",
+    "hybrid",
+    "hybrid_sliding",
+    "main",
+    "compress",
+)
 
 
 def rotary(
@@ -20,6 +28,7 @@ def rotary(
     fraction: float = 1.0,
     theta: float = 10000.0,
     pairing: str = "half",
+    length: int | None = None,
     layer_kind: str | None = None,
 ) -> dict[str, Any]:
     """`rotation` of a mixer from whichever rotary keys are present.
@@ -27,6 +36,7 @@ def rotary(
     Args:
         head_dim: channels of a key that `fraction` counts.
         fraction, theta: defaults of the model class.
+        length: default of the model class for the longest sequence.
         layer_kind: reads that entry of a `rope_parameters` with one object per kind of layer.
     """
     parameters = _parameters(config, layer_kind)
@@ -34,7 +44,7 @@ def rotary(
     where = parameters if parameters.has("rope_theta") else config
     angle_base = where.number("rope_theta", *(() if where is parameters else ("rotary_emb_base",)), default=theta)
     rotation = {"source": "constant", "theta": angle_base, "fraction": partial, "pairing": pairing}
-    return rotation | _scaling(config, parameters)
+    return rotation | _scaling(config, parameters, length)
 
 
 def is_scaled(config: Config) -> bool:
@@ -94,7 +104,7 @@ def _fraction(config: Config, parameters: Config, head_dim: int, *, default: flo
     return value
 
 
-def _scaling(config: Config, parameters: Config) -> dict[str, Any]:
+def _scaling(config: Config, parameters: Config, length: int | None) -> dict[str, Any]:
     """`scaling` and `attention_factor` of the rotation."""
     kind = parameters.text("rope_type", "type", default="default")
     if kind in PLAIN:
@@ -109,39 +119,41 @@ def _scaling(config: Config, parameters: Config) -> dict[str, Any]:
         case "proportional":
             return {"scaling": {"kind": kind, "factor": parameters.number("factor", default=1.0)}}
         case "dynamic":
-            factor, length = parameters.number("factor"), _original_length(config, parameters)
-            return {"scaling": {"kind": kind, "factor": factor, "original_length": length}}
+            factor, trained = parameters.number("factor"), _original_length(config, parameters, length)
+            return {"scaling": {"kind": kind, "factor": factor, "original_length": trained}}
         case "llama3":
-            return {"scaling": _llama3(config, parameters)}
+            return {"scaling": _llama3(config, parameters, length)}
         case "yarn":
-            return _yarn(config, parameters)
+            return _yarn(config, parameters, length)
         case _:
-            return _longrope(config, parameters)
+            return _longrope(config, parameters, length)
 
 
-def _original_length(config: Config, parameters: Config) -> int:
+def _original_length(config: Config, parameters: Config, length: int | None) -> int:
     key = "original_max_position_embeddings"
     if parameters.has(key):
-        return parameters.integer(key)
-    return config.integer(key if config.has(key) else "max_position_embeddings")
+        return parameters.integer(key, least=2)
+    if config.has(key):
+        return config.integer(key, least=2)
+    return config.integer("max_position_embeddings", default=length, least=2)
 
 
-def _llama3(config: Config, parameters: Config) -> dict[str, Any]:
+def _llama3(config: Config, parameters: Config, length: int | None) -> dict[str, Any]:
     return {
         "kind": "llama3",
         "factor": parameters.number("factor"),
-        "original_length": _original_length(config, parameters),
+        "original_length": _original_length(config, parameters, length),
         "low": parameters.number("low_freq_factor"),
         "high": parameters.number("high_freq_factor"),
     }
 
 
-def _yarn(config: Config, parameters: Config) -> dict[str, Any]:
+def _yarn(config: Config, parameters: Config, length: int | None) -> dict[str, Any]:
     factor = parameters.number("factor")
     scaling = {
         "kind": "yarn",
         "factor": factor,
-        "original_length": _original_length(config, parameters),
+        "original_length": _original_length(config, parameters, length),
         "beta_fast": parameters.number("beta_fast", default=32.0),
         "beta_slow": parameters.number("beta_slow", default=1.0),
         "truncate": parameters.flag("truncate", default=True),
@@ -159,20 +171,20 @@ def _yarn(config: Config, parameters: Config) -> dict[str, Any]:
     return {"scaling": scaling, "attention_factor": attention}
 
 
-def _longrope(config: Config, parameters: Config) -> dict[str, Any]:
-    length = _original_length(config, parameters)
-    stretch = config.integer("max_position_embeddings") / length
+def _longrope(config: Config, parameters: Config, length: int | None) -> dict[str, Any]:
+    trained = _original_length(config, parameters, length)
+    stretch = config.integer("max_position_embeddings", default=length) / trained
     factor = parameters.number("factor", default=stretch)
     lists = {
         name: [parameters.finite(key, value) for value in parameters.items(key) or []]
         for name, key in (("short_factors", "short_factor"), ("long_factors", "long_factor"))
     }
-    attention = math.sqrt(1.0 + math.log(factor) / math.log(length)) if factor > 1 else 1.0
+    attention = math.sqrt(1.0 + math.log(factor) / math.log(trained)) if factor > 1 else 1.0
     if parameters.has("short_mscale"):
         attention = parameters.number("short_mscale")
         parameters.approximate("long_mscale", "the factor up to the original length, short_mscale, is used")
         parameters.optional("long_mscale")
     if parameters.has("attention_factor"):
         attention = parameters.number("attention_factor")
-    scaling = {"kind": "longrope", "factor": factor, "original_length": length, **lists}
+    scaling = {"kind": "longrope", "factor": factor, "original_length": trained, **lists}
     return {"scaling": scaling, "attention_factor": attention}

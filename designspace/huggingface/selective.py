@@ -10,11 +10,12 @@ from typing import Any
 
 from designspace.candidate import ChannelMixer
 from designspace.huggingface.config import Config
-from designspace.huggingface.importer import Stack
+from designspace.huggingface.importer import Stack, unsupported
 from designspace.huggingface.parts import from_catalogue, layer, model
 from designspace.mixer import MixerSpec
 
 DEFAULT_SEQ_LEN = 2048
+SILU = ("silu", "swish")
 STEP = (0.001, 0.1)  # of dt at initialisation, where no key says
 FASTEST = 16.0  # largest rate A of Mamba-2 at initialisation; A = 1..state_size in Mamba
 _CONV_BIAS = "a bias of the convolution leaves the tuple as it is"
@@ -29,17 +30,16 @@ IGNORES = {
     "fuse_linear_cross_entropy": "execution",
     "fuse_norm": "execution",
     "fused_add_norm": "execution",
-    "hidden_act": "SiLU after the convolution and in the gate",
     "layer_norm_epsilon": "eps of the norms",
     "mamba_chunk_size": "execution",
     "mamba_conv_bias": _CONV_BIAS,
-    "mamba_hidden_act": "SiLU after the convolution and in the gate",
     "mamba_proj_bias": _BIAS,
     "mamba_ssm_cache_dtype": "execution: format of the state",
     "mamba_ssm_dtype": "execution: format of the state",
     "norm_before_gate": "not read by transformers: the norm runs after the gate",
     "rescale_prenorm_residual": "initialisation of weights a checkpoint replaces",
     "residual_in_fp32": "format of the residual stream, not read for this model type",
+    "ssm_cfg": "arguments of state-spaces/mamba, which transformers does not read",
     "rms_norm": "the code always uses RMSNorm",
     "time_step_floor": _STEP,
     "time_step_init_scheme": _STEP,
@@ -82,10 +82,12 @@ def channel_heads(inner: int, state_dim: int, groups: int = 1) -> dict[str, Any]
     }
 
 
-def grouped_heads(config: Config, *, num_heads: int, head_dim: int, state_dim: int, groups: int) -> dict[str, Any]:
-    """`heads` of Mamba-2: state heads share q and k in groups."""
+def grouped_heads(
+    config: Config, *, num_heads: int, head_dim: int, state_dim: int, groups: int, key: str = "n_groups"
+) -> dict[str, Any]:
+    """`heads` of Mamba-2: state heads share q and k in groups, whose number stands at `key`."""
     if num_heads % groups:
-        raise config.error("n_groups", f"{groups} groups do not divide {num_heads} heads.")
+        raise config.error(key, f"`{key}` must divide the {num_heads} heads, got {groups}.")
     return {
         "layout": "multi",
         "num_heads": num_heads,
@@ -132,7 +134,7 @@ def hybrid_mamba2(config: Config, inner: int, *, num_heads: int = 128, state_dim
     """
     num_heads = config.integer("mamba_n_heads", default=num_heads)
     if inner % num_heads:
-        raise config.error("mamba_n_heads", f"{num_heads} heads do not divide the inner width {inner}.")
+        raise config.error("mamba_n_heads", f"`mamba_n_heads` must divide the inner width {inner}, got {num_heads}.")
     width = inner // num_heads
     if config.optional("mamba_d_head") in (None, "auto"):
         config.note("mamba_d_head", f"inner width / heads = {width}")
@@ -140,6 +142,7 @@ def hybrid_mamba2(config: Config, inner: int, *, num_heads: int = 128, state_dim
         raise config.error(
             "mamba_d_head", f"`mamba_d_head` must be {width}: {num_heads} heads have an inner width of {inner}."
         )
+    silu_activation(config)
     clamped_step(config)
     heads = grouped_heads(
         config,
@@ -147,8 +150,16 @@ def hybrid_mamba2(config: Config, inner: int, *, num_heads: int = 128, state_dim
         head_dim=width,
         state_dim=config.integer("mamba_d_state", default=state_dim),
         groups=config.integer("mamba_n_groups", default=1),
+        key="mamba_n_groups",
     )
     return mamba2_mixer(heads, conv=config.integer("mamba_d_conv", default=4), **io)
+
+
+def silu_activation(config: Config, key: str = "hidden_act") -> None:
+    """Read the activation of queries, keys and values, which must be SiLU: the candidates have no other."""
+    name = config.text(key, default="silu")
+    if name not in SILU:
+        raise unsupported(config, key, name)
 
 
 def step_range(config: Config) -> tuple[float, float]:
@@ -157,7 +168,7 @@ def step_range(config: Config) -> tuple[float, float]:
     high = config.number("time_step_max", "mamba_dt_max", "dt_max", default=STEP[1])
     if not 0 < low <= high:
         raise config.error(
-            "time_step_min", f"the step needs 0 < time_step_min <= time_step_max, got {low:g}, {high:g}."
+            "time_step_min", f"`time_step_min` and `time_step_max` must be 0 < min <= max, got {low:g}, {high:g}."
         )
     return low, high
 

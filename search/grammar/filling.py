@@ -6,7 +6,7 @@ and every filling is valid.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from hashlib import sha256
@@ -23,6 +23,7 @@ from search.holes import MAX_LABEL
 from workers.protocol import ModelSizes
 
 CONTEXT_DIGITS = 6  # hexadecimal, of what is not possible in a hole
+MAX_TRIED = 10  # mixers tried for an option that no published mixer makes possible
 MAX_PARTS = 20_000  # in the memory of parts; about a kilobyte each
 
 
@@ -107,12 +108,10 @@ class Filling:
         if not is_switch and getattr(part.record, "is_identity", False) and self._take(hole, hole.values[0]):
             return
         offer = self._offer(hole)
-        wanted = self.decider.value(offer) if len(offer.labels) > 1 else None
-        standing = at(self.found, hole.path)
-        any(
-            self._take(hole, value)
-            for value in (*([wanted] if len(offer.labels) > 1 else []), *offer.options.values(), standing)
-        )
+        first = next(iter(offer.options.values()), at(self.found, hole.path))
+        chosen = self.decider.value(offer) if len(offer.labels) > 1 else first
+        if not self._take(hole, chosen):
+            self._take(hole, first)
 
     def _offer(self, hole: GrammarHole) -> Offer:
         options = dict(zip(hole.labels, hole.values, strict=False))
@@ -140,8 +139,8 @@ class Filling:
             return None
         patch = json.dumps(_laid(self.decided, hole.path, value)[hole.part])
         for known in self.known:
-            changed = known | {hole.part: _overlaid(hole.part, known[hole.part].text, patch)}
-            if _is_valid(changed):
+            part = _overlaid(hole.part, known[hole.part].text, patch)
+            if part.record is not None and _is_valid(changed := known | {hole.part: part}):
                 return changed
         return None
 
@@ -186,8 +185,6 @@ def _adapter(name: str) -> TypeAdapter[Any]:
 
 def _is_valid(parts: Mapping[str, _Part]) -> bool:
     """The parts are a valid mixer."""
-    if any(part.record is None for part in parts.values()):
-        return False
     try:
         MixerSpec.model_validate({name: part.record for name, part in parts.items()})
     except ValidationError:
@@ -235,10 +232,20 @@ def witnesses(sizes: ModelSizes) -> tuple[Data, ...]:
 
 
 def _witness(laid: list[Data], siblings: list[GrammarHole]) -> list[Data]:
-    """The first of the invalid mixers that is valid with another value in one key; none if there is none."""
-    for data in laid:
-        for other in siblings:
-            for value in (*other.values, *other.ends) if other.is_open(data) else ():
-                if _is_valid(_parts(both := _laid(data, other.path, value))):
-                    return [both]
+    """The first of the invalid mixers that is valid with other values in one or two keys; none if there is none."""
+    for count in (1, 2):
+        for data in laid[:MAX_TRIED]:
+            for changed in _changed(data, siblings, count):
+                if _is_valid(_parts(changed)):
+                    return [changed]
     return []
+
+
+def _changed(data: Data, holes: list[GrammarHole], count: int) -> Iterator[Data]:
+    """`data` with every combination of values in `count` of the holes."""
+    if count == 0:
+        yield data
+        return
+    for index, hole in enumerate(holes):
+        for value in (*hole.values, *hole.ends) if hole.is_open(data) else ():
+            yield from _changed(_laid(data, hole.path, value), holes[index + 1 :], count - 1)

@@ -1,15 +1,26 @@
 """Every entry of the catalogue against an independent formula (tests/references/formulas), and the table of them."""
 
+import math
+from dataclasses import replace
+
 import pytest
+import torch
+from torch import Tensor
 
 from designspace import catalogue
+from designspace.composition import Parallel
+from designspace.decay import schedule
+from designspace.mixer import MixerSpec
+from designspace.streams import projections
 from tests.references import table
-from tests.references.harness import draw, error, formula_error, formulas, reference, small
+from tests.references.harness import TOLERANCE, Inputs, error, formula_error, formulas, inputs, ours, reference
+from tests.references.latent import absorbed
 from workers.initial import initial_parameters
+from workers.mixer import LatentMap
 
 NAMES = catalogue.names()
 VISIBLE = 1e-6  # change of the output when one input changes
-VOID = {"rwkv4": ["gate_bias"]}  # exp(bias) of a channel is a factor of the row and of its sum
+VOID = {name: ["gate_bias"] for name in ("rwkv4", "slstm_R0")}  # exp(bias) is a factor of a row and of its sum
 DRAWN_FIRST = ("q_static", "k_static", "taps")  # random from the start
 
 
@@ -46,17 +57,64 @@ def test_the_table_says_why_an_entry_is_not_representable() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_parameter_of_the_comparison_stays_where_it_starts(name: str) -> None:
-    mixer = small(name, **reference(name).small)
-    first, drawn = initial_parameters(mixer, seed=0), draw(mixer, seed=0)[1]
-    assert not any(bool((drawn[one] == value).any()) for one, value in first.items() if one not in DRAWN_FIRST)
+    given = inputs(reference(name), seed=0)
+    first = first_parameters(given.mixer)
+    assert not [one for one, value in first.items() if bool((given.parameters[one] == value).any())]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_number_that_the_formula_is_given_matters(name: str) -> None:
     found = reference(name)
-    mixer = small(name, **found.small)
-    (raw, parameters), (other_raw, other) = draw(mixer, seed=0), draw(mixer, seed=1)
-    before = found.formula(mixer, raw, parameters)
-    changed = {one: found.formula(mixer, raw | {one: value}, parameters) for one, value in other_raw.items()}
-    changed |= {one: found.formula(mixer, raw, parameters | {one: value}) for one, value in other.items()}
-    assert [one for one, after in changed.items() if error(after, before) < VISIBLE] == VOID.get(name, [])
+    given, other = inputs(found, seed=0), inputs(found, seed=1)
+    raws = [given.raw | {one: value} for one, value in other.raw.items()]
+    parameters = [given.parameters | {one: value} for one, value in other.parameters.items()]
+    changed = [found.formula(given.mixer, raw, given.parameters) for raw in raws]
+    changed += [found.formula(given.mixer, given.raw, one) for one in parameters]
+    before = found.formula(given.mixer, given.raw, given.parameters)
+    silent = [
+        one
+        for one, after in zip((*other.raw, *other.parameters), changed, strict=True)
+        if error(after, before) < VISIBLE
+    ]
+    assert silent == VOID.get(name, [])
+
+
+def first_parameters(mixer: MixerSpec | Parallel) -> dict[str, Tensor]:
+    """The initial parameters that are no random draws already."""
+    branches = {f"{at}.": one for at, one in enumerate(mixer.parallel)} if isinstance(mixer, Parallel) else {"": mixer}
+    return {
+        prefix + name: value
+        for prefix, one in branches.items()
+        for name, value in initial_parameters(one, seed=0).items()
+        if name not in DRAWN_FIRST
+    }
+
+
+def test_the_layers_of_softmax_sink_without_a_window_equal_the_formula_too() -> None:
+    second = list(catalogue.get("softmax_sink").candidate.mixers())[1].mixer
+    assert second.support.window is None
+    found = replace(reference("softmax_sink"), small={"support": {"window": None}})
+    assert formula_error(found, seed=0, seq_len=19) <= found.tolerance
+
+
+def test_layer_l_of_transnormer_decays_by_its_share_of_the_first() -> None:
+    layers = [located.mixer.decay for located in catalogue.get("transnormer").candidate.mixers()]
+    for layer, decay in enumerate(layers):
+        rates = [-math.log(factor) for factor in schedule(decay, 8)]
+        assert rates == pytest.approx([head * (1.0 - layer / len(layers)) for head in reversed(range(8))], abs=1e-12)
+
+
+def test_latent_attention_equals_attention_over_the_latent_vectors_themselves() -> None:
+    spec = inputs(reference("mla"), seed=0).mixer
+    assert isinstance(spec, MixerSpec)
+    latent_map, generator = LatentMap(spec, seed=0, name="latent").double(), torch.Generator().manual_seed(0)
+    shapes = projections(spec)
+    raw = {
+        name: torch.randn(2, 9, shape.heads, shape.width, generator=generator, dtype=torch.float64)
+        for name, shape in shapes.items()
+    }
+    with torch.no_grad():
+        found = ours(Inputs(spec, latent_map(raw), {}))
+        expected = absorbed(raw, latent_map.up.weight, head_dim=spec.heads.head_dim)
+    assert set(shapes) == {"q", "latent", "shared_key"}
+    assert error(found, expected) <= TOLERANCE

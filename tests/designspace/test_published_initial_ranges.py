@@ -6,10 +6,11 @@ its 5 % and 95 % quantiles, rounded.
 
 import cmath
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from statistics import NormalDist
 
 import pytest
+import torch
 from torch.nn.functional import softplus
 
 from designspace import catalogue
@@ -145,6 +146,17 @@ def _mlstm_sig() -> Range:
     return _sigmoid(3.0), _sigmoid(6.0)
 
 
+def _slstm() -> Range:
+    """Forget biases 5 - 12 (c / (C - 1))^(..) over the channels of a head (NX-AI/xlstm, powerlaw_blockdependent)."""
+    return _sigmoid(5.0 - 12.0), _sigmoid(5.0)
+
+
+def _rodimus() -> Range:
+    """exp(-tau g) of fla's biases: g = softplus log-uniform in [0.001, 0.1], tau = sigmoid uniform in [1/16, 0.9]."""
+    powers = [1 / 16 + (0.9 - 1 / 16) * share for share in _midpoints(400)]
+    return _quantiles(math.exp(-power * _log_uniform_step(share)) for power in powers for share in _midpoints(400))
+
+
 def _capped(x: float) -> float:
     return 15.0 * math.tanh(x / 15.0)
 
@@ -175,6 +187,7 @@ PUBLISHED: dict[str, Callable[[], Range]] = {
     "rwkv7": _rwkv7,
     "mamba": lambda: _corners(1.0, 16.0),  # A = 1..n, n = 16
     "falcon_mamba": lambda: _corners(1.0, 16.0),
+    "vmamba": lambda: _corners(1.0, 16.0),
     "mamba2": lambda: _corners(1.0, 16.0),  # A uniform in [1, 16]
     "log_linear_mamba2": lambda: _corners(1.0, 16.0),
     "mamba3_siso": lambda: _corners(math.log(2.0), math.log(2.0)),  # A = softplus(0)
@@ -182,9 +195,15 @@ PUBLISHED: dict[str, Callable[[], Range]] = {
     "mingru": _mingru,
     "minlstm": _minlstm,
     "qlstm": _qlstm,
+    "qlstm_reversed": _qlstm,  # sigmoid(-f)^1
     "mlstm_exp": _mlstm_exp,
     "mlstm_sig": _mlstm_sig,
+    "mlstm_sig_nonorm": _mlstm_sig,
+    "slstm_R0": _slstm,
+    "rodimus": _rodimus,
+    "s4": _s4d,
     "s4d": _s4d,
+    "h3": _s4d,
     "lru_s5": _lru,
     "gated_deltanet": lambda: _of_rate(0.0, 16.0),
     "comba": lambda: _of_rate(0.0, 16.0),
@@ -196,12 +215,30 @@ PUBLISHED: dict[str, Callable[[], Range]] = {
 GATES: dict[str, Range] = {
     "mamba": DT,
     "falcon_mamba": DT,
+    "vmamba": DT,
     "mamba2": DT,
     "log_linear_mamba2": DT,
     "mamba3_siso": DT,
     "mlstm_exp": (math.exp(_capped(-10.0)), math.exp(_capped(-10.0))),  # input bias -10
     "mlstm_sig": (_sigmoid(-10.0), _sigmoid(-10.0)),
+    "mlstm_sig_nonorm": (_sigmoid(-10.0), _sigmoid(-10.0)),
 }
+UNPUBLISHED = {  # entries whose decay starts where no published initialisation puts it
+    "longhorn",  # no range: the decay follows from |k|
+    "rfa_gate",  # no public code with the gate
+    "wall",  # a bias of 8 is published, the spread around it is not
+}
+MODES = 32
+
+
+def test_every_entry_with_a_changing_decay_is_compared_with_its_published_start() -> None:
+    changing = {
+        name
+        for name in catalogue.names()
+        for located in catalogue.get(name).candidate.mixers()
+        if located.mixer.decay.granularity != "none" and located.mixer.decay.source != "constant"
+    }
+    assert changing == PUBLISHED.keys() | UNPUBLISHED
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -218,62 +255,89 @@ def test_gate_starts_where_the_reference_puts_it(name: str) -> None:
     assert initial == pytest.approx(GATES[name], rel=ROUNDING)
 
 
-@pytest.mark.parametrize(("name", "rates"), [("mamba", range(1, 17)), ("falcon_mamba", range(1, 17))])
-def test_rates_of_mamba_are_the_whole_numbers(name: str, rates: Sequence[int]) -> None:
+@pytest.mark.parametrize("name", ["mamba", "falcon_mamba", "vmamba"])
+def test_rates_of_mamba_are_the_whole_numbers(name: str) -> None:
     """A_log = log(1..n) in every channel, and softplus(dt_bias) spans [0.001, 0.1]."""
     parameters = initial_parameters(catalogue.get(name).mixer, seed=0)
-    assert parameters["decay_rate"][7].exp().tolist() == pytest.approx(list(rates))
+    assert parameters["decay_rate"][7].exp().tolist() == pytest.approx(list(range(1, 17)), rel=0.001)
     step = softplus(parameters["gate_bias"])
     assert step.min().item() == pytest.approx(DT[0], rel=0.01)
     assert step.max().item() == pytest.approx(DT[1], rel=0.01)
 
 
-def _s4d_lin(modes: int) -> list[complex]:
+def _s4d_lin() -> list[complex]:
     """lambda_m = -1/2 + i pi m (arXiv 2206.11893)."""
-    return [complex(-0.5, math.pi * m) for m in range(modes)]
+    return [complex(-0.5, math.pi * m) for m in range(MODES)]
 
 
-def _s4d_inv(modes: int) -> list[complex]:
-    """lambda_m = -1/2 + i (N / pi) (N / (2 m + 1) - 1), N = 2 modes (the same paper)."""
-    state = 2 * modes
-    return [complex(-0.5, state / math.pi * (state / (2 * m + 1) - 1)) for m in range(modes)]
+def _s4d_inv() -> list[complex]:
+    """lambda_m = -1/2 + i (N / pi) (N / (2 m + 1) - 1), N = 2 MODES (the same paper)."""
+    state = 2 * MODES
+    return [complex(-0.5, state / math.pi * (state / (2 * m + 1) - 1)) for m in range(MODES)]
 
 
-@pytest.mark.parametrize("law", [_s4d_lin, _s4d_inv])
-def test_every_diagonal_recipe_starts_with_the_radii_of_s4d(law: Callable[[int], list[complex]]) -> None:
-    """By zero-order hold the radius is |exp(dt lambda)|, whatever the frequencies."""
-    for end, step in zip(_s4d(), reversed(DT), strict=True):
-        assert [abs(cmath.exp(step * value)) for value in law(32)] == pytest.approx([end] * 32)
+def _hippo_legs() -> tuple[list[complex], list[complex]]:
+    """(lambda, B) of the normal part of HiPPO-LegS in its eigenbasis, of each conjugate pair the upper one.
 
-
-@pytest.mark.parametrize("state", [4, 64])
-def test_hippo_legs_starts_with_the_radii_of_s4d(state: int) -> None:
-    """S4 and S5 keep the eigenvalues of the normal part of HiPPO-LegS, A + P P^T with P = sqrt(n + 1/2): twice its
-    symmetric part is -I, so they all have real part -1/2 (arXiv 2111.00396, theorem 1; arXiv 2208.04933).
+    A_nm = -sqrt((2n + 1)(2m + 1)) below the diagonal, -(n + 1) on it; A + P P^T with P = sqrt(n + 1/2) is normal
+    (arXiv 2111.00396, theorem 1; S5, arXiv 2208.04933, starts from the same).
     """
-    legs = [
-        [-math.sqrt((2 * n + 1) * (2 * m + 1)) if n > m else -(n + 1.0) if n == m else 0.0 for m in range(state)]
-        for n in range(state)
+    order = torch.arange(2 * MODES, dtype=torch.float64)
+    column = (2 * order + 1).sqrt()
+    legs = -torch.outer(column, column).tril(-1) - torch.diag(order + 1)
+    low_rank = (order + 0.5).sqrt()
+    values, vectors = torch.linalg.eig(legs + torch.outer(low_rank, low_rank))
+    write = torch.linalg.solve(vectors, column.to(vectors.dtype))
+    upper = values.imag > 0
+    return values[upper].tolist(), write[upper].tolist()
+
+
+@pytest.mark.parametrize("values", [_s4d_lin(), _s4d_inv(), _hippo_legs()[0]], ids=["lin", "inv", "legs"])
+def test_every_diagonal_recipe_starts_with_the_radii_of_s4d(values: list[complex]) -> None:
+    """By zero-order hold the radius is |exp(dt lambda)|, whatever the frequencies: S4D-Lin, S4D-Inv, S4 and S5."""
+    assert len(values) == MODES
+    for end, step in zip(_s4d(), reversed(DT), strict=True):
+        assert [abs(cmath.exp(step * value)) for value in values] == pytest.approx([end] * MODES, rel=1e-6)
+
+
+def _angles(values: list[complex]) -> Range:
+    """The ends of dt Im lambda."""
+    return DT[0] * min(value.imag for value in values), DT[1] * max(value.imag for value in values)
+
+
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("s4d", _angles(_s4d_lin())),
+        ("h3", _angles(_s4d_lin())),
+        ("s4", _angles(_hippo_legs()[0])),
+        ("lru_s5", (0.0, 2 * math.pi)),  # theta uniform
+    ],
+)
+def test_angles_start_where_the_reference_puts_them(name: str, published: Range) -> None:
+    assert catalogue.get(name).mixer.rotation.initial == pytest.approx(published, rel=0.001)
+
+
+def _static_std(values: list[complex], write: list[complex]) -> float:
+    """Of the real and imaginary parts of B (exp(dt lambda) - 1) / lambda over steps and modes."""
+    squares = [
+        abs((cmath.exp(_log_uniform_step(share) * value) - 1) / value * weight) ** 2
+        for share in _midpoints(400)
+        for value, weight in zip(values, write, strict=True)
     ]
-    low_rank = [math.sqrt(n + 0.5) for n in range(state)]
-    normal = [[legs[n][m] + low_rank[n] * low_rank[m] for m in range(state)] for n in range(state)]
-    for n in range(state):
-        for m in range(state):
-            assert normal[n][m] + normal[m][n] == pytest.approx(-1.0 if n == m else 0.0, abs=1e-9)
+    return math.sqrt(sum(squares) / len(squares) / 2)
 
 
-def test_bilinear_radii_of_s4_lie_in_the_range_of_s4d() -> None:
-    """S4 discretises by (1 + dt lambda / 2) / (1 - dt lambda / 2) instead: nearer to 1 at high frequency."""
-    low, high = _s4d()
-    for step in DT:
-        radii = [abs((1 + 0.5 * step * value) / (1 - 0.5 * step * value)) for value in _s4d_lin(32)]
-        assert all(low - 1e-4 < radius < high + 1e-4 for radius in radii)
-
-
-def test_static_vectors_of_s4d_start_at_the_published_size() -> None:
-    """q = 2 C with C complex standard normal; k = (exp(dt lambda) - 1) / lambda for B = 1, over channels and modes."""
-    features = catalogue.get("s4d").mixer.features
-    steps = [_log_uniform_step(share) for share in _midpoints(400)]
-    square = [abs((cmath.exp(step * value) - 1) / value) ** 2 for step in steps for value in _s4d_lin(32)]
-    assert features.k_std == pytest.approx(math.sqrt(sum(square) / len(square) / 2), rel=ROUNDING)
+@pytest.mark.parametrize(
+    ("name", "published"),
+    [
+        ("s4d", _static_std(_s4d_lin(), [1.0] * MODES)),
+        ("h3", _static_std(_s4d_lin(), [1.0] * MODES)),
+        ("s4", _static_std(*_hippo_legs())),
+    ],
+)
+def test_static_vectors_start_at_the_published_size(name: str, published: float) -> None:
+    """q = 2 C with C complex standard normal, k as above with B = 1 (S4D) or that of HiPPO (S4)."""
+    features = catalogue.get(name).mixer.features
+    assert features.k_std == pytest.approx(published, rel=ROUNDING)
     assert features.q_std == pytest.approx(2 * math.sqrt(0.5), rel=ROUNDING)

@@ -12,31 +12,32 @@ nothing else: every constant of the paper (scale, maps, eps) stands in the formu
 
     SMALL = {"num_heads": 8, "support": {"window": 5}}   test sizes that show what the paper's sizes would hide
     TOLERANCE = 1e-8   with the reason: the formula or the mixer is badly conditioned on random numbers
+
+Where a layer of the entry holds several mixers, `mixer` is their `Parallel`, names start with the number of the branch
+(`0.q`, `1.decay_bias`) and `parameters["weights"]` are those of the branches.
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from designspace import catalogue
+from designspace.composition import Parallel
 from designspace.mixer import MixerSpec
-from designspace.streams import raw_shapes
 from designspace.units import names
+from tests.references import compositions
+from tests.references.draws import Raw as Raw
+from tests.references.draws import draw
 from workers.coefficients import outputs
-from workers.initial import normal, random_parameters
 from workers.realise import realise
 
-Raw = Mapping[str, Tensor]
-Formula = Callable[[MixerSpec, Raw, Raw], Tensor]
+Formula = Callable[[Any, Raw, Raw], Tensor]
 PACKAGE = "tests.references.formulas"
-BATCH, SEQ_LEN = 2, 19
+SEQ_LEN = 19
 TOLERANCE = 1e-10  # of float64 against float64, relative to the largest output
-SHIFTED = ("decay_rate", "angle")  # and every bias: else left at their first values
-SHIFT_STD = 0.3
 
 
 @dataclass(frozen=True)
@@ -82,22 +83,59 @@ def formulas() -> tuple[str, ...]:
     return names(PACKAGE)
 
 
+@dataclass(frozen=True)
+class Inputs:
+    """What a formula and the code under test are both given."""
+
+    mixer: MixerSpec | Parallel
+    raw: dict[str, Tensor]
+    parameters: dict[str, Tensor]
+
+
+def inputs(found: Reference, *, seed: int, seq_len: int = SEQ_LEN) -> Inputs:
+    """Random numbers for the mixers of an entry at test sizes."""
+    composed = composition(found)
+    if composed is None:
+        mixer = small(catalogue.get(found.name).mixer, **found.small)
+        return Inputs(mixer, *draw(mixer, seed=seed, seq_len=seq_len))
+    return Inputs(composed, *compositions.draw(composed, seed=seed, seq_len=seq_len))
+
+
+def composition(found: Reference) -> Parallel | None:
+    """The branches of an entry whose layer holds several mixers, at test sizes; else None."""
+    parallel = catalogue.get(found.name).candidate.blocks[0].mixer
+    if not isinstance(parallel, Parallel):
+        return None
+    sizes = {key: value for key, value in found.small.items() if key != "row_length"}
+    branches = tuple(small(branch, **sizes) for branch in parallel.parallel)
+    row_length = found.small.get("row_length", parallel.row_length)
+    return Parallel.model_validate(parallel.model_copy(update={"parallel": branches, "row_length": row_length}))
+
+
+def ours(given: Inputs) -> Tensor:
+    """y [batch, seq_len, num_heads, head_dim] before the output stage: of the definition, through the one path that
+    models use; for several mixers of the module that merges them.
+    """
+    if isinstance(given.mixer, Parallel):
+        return compositions.merged(given.mixer, given.raw, given.parameters)
+    return outputs(given.mixer, realise(given.mixer, given.raw, given.parameters))
+
+
 def formula_error(found: Reference, *, seed: int, seq_len: int) -> float:
-    """Difference of the definition and the formula on random numbers, relative to the largest output."""
-    mixer = small(found.name, **found.small)
-    raw, parameters = draw(mixer, seed=seed, seq_len=seq_len)
-    return error(ours(mixer, raw, parameters), found.formula(mixer, raw, parameters))
+    """Difference of our y and that of the formula on random numbers, relative to the largest output."""
+    given = inputs(found, seed=seed, seq_len=seq_len)
+    return error(ours(given), found.formula(given.mixer, given.raw, given.parameters))
 
 
 def small(
-    name: str, *, num_heads: int = 4, state_dim: int = 8, head_dim: int = 3, **fields: dict[str, Any]
+    mixer: MixerSpec, *, num_heads: int = 4, state_dim: int = 8, head_dim: int = 3, **fields: dict[str, Any]
 ) -> MixerSpec:
-    """The mixer of a catalogue entry at test sizes; sharing of streams stays where there was any (two groups).
+    """The mixer at test sizes; sharing of streams stays where there was any (two groups).
 
     Args:
         fields: further keys to replace, field by field.
     """
-    data = catalogue.get(name).mixer.model_dump(mode="json")
+    data = mixer.model_dump(mode="json")
     heads = data["heads"]
     channel = heads["layout"] == "channel"
     shared = heads["kv_groups"] is not None and heads["kv_groups"] < heads["num_heads"]
@@ -110,35 +148,6 @@ def small(
     for field, values in fields.items():
         data[field] = data[field] | values
     return MixerSpec.model_validate(data)
-
-
-def draw(mixer: MixerSpec, *, seed: int, seq_len: int = SEQ_LEN) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
-    """Normal pre-activations [batch, seq_len * steps, streams, width] and random parameters, float64.
-
-    No parameter stays where it starts, so that a formula cannot leave one out.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    raw = {
-        name: torch.randn(
-            BATCH, seq_len * shape.steps, shape.heads, shape.width, generator=generator, dtype=torch.float64
-        )
-        for name, shape in raw_shapes(mixer).items()
-    }
-    return raw, _moved(random_parameters(mixer, seed=seed), seed)
-
-
-def _moved(parameters: Raw, seed: int) -> dict[str, Tensor]:
-    """Parameters, with those that `random_parameters` leaves at their first values moved away from them."""
-    found = {name: value.double() for name, value in parameters.items()}
-    for name, value in found.items():
-        if name in SHIFTED or name.endswith("_bias"):
-            found[name] = value + SHIFT_STD * normal(tuple(value.shape), seed=seed, name=f"moved {name}")
-    return found
-
-
-def ours(mixer: MixerSpec, raw: Raw, parameters: Raw) -> Tensor:
-    """y [batch, seq_len, num_heads, head_dim] by the definition, through the one path that models use."""
-    return outputs(mixer, realise(mixer, raw, parameters))
 
 
 def error(found: Tensor, expected: Tensor) -> float:

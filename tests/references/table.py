@@ -26,6 +26,7 @@ VERSIONS = {  # of the packages whose tensors came without one (design page cata
     "mlstm_kernels": "mlstm_kernels 2.0.6",
     "state-spaces": "state-spaces/mamba, no version recorded",
 }
+ENTRIES = golden.CATALOGUE_NAMES | {"taylor_features": "based"}  # Based as a finite lift (equivalence 3)
 HEAD = """# Catalogue
 
 Written by `python -m tests.references.table`; `tests/conformance/test_references.py` compares it with the entries.
@@ -75,7 +76,7 @@ def golden_files() -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for file in golden.FILES:
         architecture = golden.read(file)[1]["architecture"]
-        found.setdefault(golden.CATALOGUE_NAMES.get(architecture, architecture), []).append(file)
+        found.setdefault(ENTRIES.get(architecture, architecture), []).append(file)
     return found
 
 
@@ -163,15 +164,26 @@ def _golden_text(files: list[str]) -> str:
 
 def _golden_source(meta: dict[str, Any]) -> str:
     """What computed the tensors, in which version, and where it was run unlike the entry."""
-    versions = ", ".join(f"{package} {version}" for package, version in meta.get("versions", {}).items())
-    package = re.split(r"[ .]", meta["reference"])[0]
     changed = [
         f"{part}.{key} = {value}"
         for part, keys in golden.AS_RUN.get(meta["architecture"], {}).items()
         for key, value in keys.items()
     ]
     run = f"; run with {', '.join(changed)}" if changed else ""
-    return f"{meta['reference']} ({versions or VERSIONS[package]}{run})"
+    return f"{meta['reference']} ({_versions(meta)}{run})"
+
+
+def _versions(meta: dict[str, Any]) -> str:
+    """Of the packages that the reference names; fla-core calls itself fla."""
+    named = re.sub("[-_.]", "", meta["reference"].lower())
+    found = {
+        package: version
+        for package, version in meta.get("versions", {}).items()
+        if re.sub("-core$|[-_.]", "", package.lower()) in named
+    }
+    if not found:
+        return VERSIONS[re.split(r"[ .]", meta["reference"])[0]]
+    return ", ".join(f"{package} {version}" for package, version in found.items())
 
 
 def _golden_error(file: str) -> float:

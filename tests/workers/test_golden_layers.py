@@ -11,10 +11,10 @@ from torch import Tensor
 
 from designspace.entry import Entry
 from designspace.mixer import MixerSpec
-from designspace.streams import parameter_shapes, raw_shapes
+from designspace.streams import parameter_shapes, projections
 from designspace.units import load_unit
 from workers.coefficients import outputs
-from workers.mixer import OutputStage
+from workers.mixer import LatentMap, OutputStage
 from workers.realise import realise
 
 LAYERS = Path(__file__).parents[1] / "golden" / "layers"
@@ -27,6 +27,8 @@ CATALOGUE_NAMES = {
     "softmax_rope_llama3": "softmax_rope",
 }
 TOLERANCE = 1e-6  # relative to max |y|; parts of the references are computed in float32
+LATENT_EPS = 1e-6  # of the norm of the latent vector in DeepSeek's models; ours adds 1e-5
+LOOSE = {"gated_deltanet": 5e-6}  # its float32 rows of small norm are divided by that norm
 
 Arrays = dict[str, Tensor]
 
@@ -51,6 +53,8 @@ def group(arrays: Arrays, name: str) -> Arrays:
 def layer_output(spec: MixerSpec, arrays: Arrays) -> Tensor:
     """Signals, coefficients, output norm and gate: (position, heads * head_dim) in float64."""
     raw = {name: value[None] for name, value in group(arrays, "raw").items()}
+    if spec.heads.latent_dim is not None:
+        raw = latent_map(spec, group(arrays, "latent"))(raw)
     y = outputs(spec, realise(spec, raw, group(arrays, "parameter")))
     stage, given = OutputStage(spec).double(), group(arrays, "stage")
     gate = given.pop("gate", None)
@@ -58,7 +62,17 @@ def layer_output(spec: MixerSpec, arrays: Arrays) -> Tensor:
         for name, parameter in stage.norm.named_parameters():
             parameter.copy_(given.pop(name, torch.zeros_like(parameter)))
         assert not given, "the file holds more than the output stage takes"
-        return stage(y, None if gate is None else gate[None])[0]
+        found: Tensor = stage(y, None if gate is None else gate[None])
+    return found[0]
+
+
+def latent_map(spec: MixerSpec, weights: Arrays) -> LatentMap:
+    """From the latent vector to keys and values, with the weights of the file."""
+    made = LatentMap(spec, seed=0, name="latent")
+    made.norm = torch.nn.RMSNorm(len(weights["norm"]), eps=LATENT_EPS)
+    made = made.double()
+    made.load_state_dict({f"{name}.weight": value for name, value in weights.items()})
+    return made
 
 
 def test_every_layer_has_two_files() -> None:
@@ -68,7 +82,7 @@ def test_every_layer_has_two_files() -> None:
 @pytest.mark.parametrize("name", FILES)
 def test_the_file_holds_exactly_what_the_entry_needs(name: str) -> None:
     spec, arrays = read(name)
-    assert group(arrays, "raw").keys() == raw_shapes(spec).keys()
+    assert group(arrays, "raw").keys() == projections(spec).keys()
     found = {key: tuple(value.shape) for key, value in group(arrays, "parameter").items()}
     assert found == parameter_shapes(spec)
 
@@ -77,4 +91,5 @@ def test_the_file_holds_exactly_what_the_entry_needs(name: str) -> None:
 def test_the_entry_reproduces_the_layer(name: str) -> None:
     spec, arrays = read(name)
     found, reference = layer_output(spec, arrays), arrays["y"]
-    assert float((found - reference).abs().max() / reference.abs().max()) <= TOLERANCE
+    tolerance = LOOSE.get(name.rsplit("_T", 1)[0], TOLERANCE)
+    assert float((found - reference).abs().max() / reference.abs().max()) <= tolerance

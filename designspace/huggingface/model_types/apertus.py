@@ -7,8 +7,8 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack, unsupported
-from designspace.huggingface.parts import Defaults, attention, decoder, mlp, trunk
-from designspace.huggingface.rope import is_scaled, rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, mlp, rope, trunk
+from designspace.huggingface.rope import is_scaled
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=14336, vocab=131072, length=65536, theta=12000000.0)
 SCALING = {"kind": "llama3", "factor": 8.0, "original_length": 8192, "low": 1.0, "high": 4.0}
@@ -25,7 +25,7 @@ def _stack(config: Config) -> Stack:
 
 
 def _rotation(config: Config, width: int) -> dict[str, Any]:
-    rotation = rotary(config, width, theta=DEFAULTS.theta)
+    rotation = rope(config, width, DEFAULTS)
     if is_scaled(config):
         return rotation
     config.note("rope_parameters", "absent: those of Llama 3 with factor 8, the class default")

@@ -2,13 +2,13 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(hidden=2560, layers=32, heads=32, inner=18432, vocab=32000, length=4096)
 
 
 def _stack(config: Config) -> Stack:
-    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False, is_gated=False)
+    return llama_like(config, "softmax_rope", DEFAULTS, is_gated=False)
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

@@ -5,8 +5,8 @@ Source: transformers 5.24, configuration_cohere2 and modeling_cohere2 (rotation 
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack, unsupported
-from designspace.huggingface.parts import Defaults, attention, decoder, every, interleaved, trunk, typed_windows
-from designspace.huggingface.rope import nope, rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, every, interleaved, rope, trunk, typed_windows
+from designspace.huggingface.rope import nope
 
 DEFAULTS = Defaults(hidden=8192, layers=40, heads=64, inner=22528, vocab=256000, length=8192)
 WINDOW, PERIOD = 4096, 4
@@ -21,7 +21,7 @@ def _stack(config: Config) -> Stack:
     period = config.integer("sliding_window_pattern", "layer_switch", default=PERIOD)
     windowed = [not full for full in every(period, num_layers)]
     spans = typed_windows(config, num_layers, windowed, default=WINDOW)
-    rotation = rotary(config, heads["state_dim"], pairing="interleaved")
+    rotation = rope(config, heads["state_dim"], DEFAULTS, pairing="interleaved")
     mixers = [attention("softmax_rope", heads, rotation if span else nope(), span) for span in spans]
     return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS, norm="layer")
 

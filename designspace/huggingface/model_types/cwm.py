@@ -7,8 +7,8 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, every, trunk, typed_windows
-from designspace.huggingface.rope import is_scaled, rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, every, rope, trunk, typed_windows
+from designspace.huggingface.rope import is_scaled
 
 DEFAULTS = Defaults(
     hidden=6144,
@@ -35,7 +35,7 @@ def _stack(config: Config) -> Stack:
 
 
 def _rotation(config: Config, width: int) -> dict[str, Any]:
-    rotation = rotary(config, width, theta=DEFAULTS.theta)
+    rotation = rope(config, width, DEFAULTS)
     if is_scaled(config):
         return rotation
     config.note("rope_parameters", "absent: those of Llama 3 with factor 16, the class default")

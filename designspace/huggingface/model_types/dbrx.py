@@ -31,7 +31,7 @@ def _stack(config: Config) -> Stack:
 
 def _rotation(config: Config, keys: Config, width: int) -> dict[str, Any]:
     theta = keys.number("rope_theta", default=10000.0)
-    rotation = rotary(config, width, theta=theta)
+    rotation = rotary(config, width, theta=theta, length=2048)
     if keys.has("rope_theta") and rotation["theta"] != theta:
         raise keys.error("rope_theta", f"`attn_config.rope_theta` {theta:g} differs from the one outside; keep one.")
     return rotation

@@ -2,14 +2,14 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like, one_expert
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like, one_expert
 
 DEFAULTS = Defaults(hidden=4096, layers=30, heads=32, kv_heads=32, inner=11008, vocab=102400, length=2048)
 
 
 def _stack(config: Config) -> Stack:
     one_expert(config)
-    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False)
+    return llama_like(config, "softmax_rope", DEFAULTS)
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

@@ -24,7 +24,7 @@ def _stack(config: Config) -> Stack:
     )
     mixer = Outside(
         outside="sparse_support",
-        reason=f"of more than keep_window_size = {kept} keys a query reads those of largest bias, which the values give.",
+        reason=f"beyond keep_window_size = {kept} keys a query reads those of largest bias, which the values give.",
         nearest=dense,
     )
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")

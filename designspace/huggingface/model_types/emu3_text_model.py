@@ -2,7 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(
     hidden=4096, layers=32, heads=32, kv_heads=8, inner=14336, vocab=184622, length=9216, theta=1000000.0
@@ -10,7 +10,7 @@ DEFAULTS = Defaults(
 
 
 def _stack(config: Config) -> Stack:
-    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False)
+    return llama_like(config, "softmax_rope", DEFAULTS)
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

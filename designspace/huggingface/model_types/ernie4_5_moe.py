@@ -2,7 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, interleaved, llama_like, one_expert
+from designspace.huggingface.parts import NO_WINDOW, Defaults, interleaved, llama_like, one_expert
 
 DEFAULTS = Defaults(
     hidden=2560, layers=28, heads=20, kv_heads=4, inner=12288, vocab=103424, length=131072, theta=500000.0
@@ -12,12 +12,13 @@ DEFAULTS = Defaults(
 def _stack(config: Config) -> Stack:
     interleaved(config)
     one_expert(config)
-    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False, pairing="interleaved")
+    return llama_like(config, "softmax_rope", DEFAULTS, pairing="interleaved")
 
 
 importer = Importer(
     _stack,
     ignores={
+        **NO_WINDOW,
         "moe_capacity": "routing of the channel mixer",
         "moe_dropout_prob": "routing of the channel mixer",
         "moe_gate": "routing of the channel mixer",

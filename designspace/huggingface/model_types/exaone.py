@@ -2,8 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, trunk
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, rope, trunk
 
 DEFAULTS = Defaults(
     hidden=4096, layers=32, heads=32, kv_heads=8, inner=14336, vocab=102400, length=4096, theta=500000.0
@@ -12,7 +11,7 @@ DEFAULTS = Defaults(
 
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS, "num_hidden_layers", "num_layers")
-    mixer = attention("softmax_rope", heads, rotary(config, heads["state_dim"], theta=DEFAULTS.theta))
+    mixer = attention("softmax_rope", heads, rope(config, heads["state_dim"], DEFAULTS))
     return decoder(config, [mixer] * num_layers, hidden=hidden, defaults=DEFAULTS)
 
 

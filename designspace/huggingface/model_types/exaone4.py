@@ -12,11 +12,12 @@ from designspace.huggingface.parts import (
     decoder,
     every,
     norms_on_outputs,
+    rope,
     trunk,
     typed_windows,
     window_size,
 )
-from designspace.huggingface.rope import nope, rotary
+from designspace.huggingface.rope import nope
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, kv_heads=32, inner=16384, vocab=102400, length=2048)
 WINDOW, PERIOD = 4096, 4
@@ -28,7 +29,7 @@ def _stack(config: Config) -> Stack:
     norms_on_outputs(config)
     config.note("positions", "in code: full layers have none if `sliding_window` is set")
     spans = typed_windows(config, num_layers, _is_windowed(config, num_layers), default=WINDOW)
-    rotation = rotary(config, heads["state_dim"])
+    rotation = rope(config, heads["state_dim"], DEFAULTS)
     far = nope() if window_size(config, WINDOW) else rotation
     mixers = [attention("softmax_qknorm", heads, rotation if span else far, span) for span in spans]
     return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)

@@ -6,7 +6,7 @@ Source: arXiv 2410.05355; transformers 5.24, modeling_falcon_mamba (FalconMambaW
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.model_types.mamba import selective_heads
-from designspace.huggingface.selective import IGNORES, mamba_mixer, pure_stack, step_range
+from designspace.huggingface.selective import IGNORES, mamba_mixer, pure_stack, silu_activation, step_range
 
 DEFAULT_HIDDEN, DEFAULT_LAYERS, DEFAULT_VOCAB = 768, 32, 50280
 TRAINING_LENGTH = 8192  # arXiv 2410.05355, section 3
@@ -14,6 +14,7 @@ TRAINING_LENGTH = 8192  # arXiv 2410.05355, section 3
 
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULT_HIDDEN)
+    silu_activation(config)
     eps = config.number("mixer_rms_eps", default=1e-6)
     config.note("norm on dt, B, C", "in code: RMS without a weight")
     mixer = mamba_mixer(

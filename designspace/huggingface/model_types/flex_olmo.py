@@ -2,7 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like, norms_on_outputs, one_expert
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like, norms_on_outputs, one_expert
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=100352, length=4096, theta=500000.0)
 
@@ -11,7 +11,7 @@ def _stack(config: Config) -> Stack:
     config.note("q/k norm", "in code: weighted RMS over all heads together, before the rotation")
     norms_on_outputs(config)
     one_expert(config)
-    return llama_like(config, "softmax_qknorm", DEFAULTS, may_window=False, features={"norm_over": "all_heads"})
+    return llama_like(config, "softmax_qknorm", DEFAULTS, features={"norm_over": "all_heads"})
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

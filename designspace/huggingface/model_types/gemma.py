@@ -4,7 +4,7 @@ Source: arXiv 2403.08295; transformers 5.24, modeling_gemma.
 """
 
 from designspace.huggingface.config import Config
-from designspace.huggingface.gemma import both_ways
+from designspace.huggingface.gemma import bidirectional
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue
 from designspace.huggingface.rope import rotary
@@ -18,7 +18,7 @@ def _stack(config: Config) -> Stack:
     mixer = from_catalogue("softmax_rope", heads=heads, rotation=rotary(config, heads["state_dim"]))
     mixers = [mixer] * config.depth("num_hidden_layers", default=DEFAULTS.layers)
     if config.flag("use_bidirectional_attention", default=False):
-        return decoder(config, both_ways(mixers), hidden=hidden, defaults=DEFAULTS)
+        return decoder(config, bidirectional(mixers), hidden=hidden, defaults=DEFAULTS)
     return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
 
 

@@ -4,7 +4,7 @@ Source: arXiv 2408.00118; transformers 5.24, modeling_gemma2. Norms after the su
 """
 
 from designspace.huggingface.config import Config
-from designspace.huggingface.gemma import FULL, IGNORES, both_ways, layer_kinds, query_scale, softcap, window
+from designspace.huggingface.gemma import FULL, IGNORES, bidirectional, layer_kinds, query_scale, softcap, window
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue
 from designspace.huggingface.rope import rotary
@@ -38,7 +38,7 @@ def _stack(config: Config) -> Stack:
     ]
     config.note("norms", "in code: a second norm after each sub-layer, which leaves the tuple")
     if config.flag("use_bidirectional_attention", default=False):
-        return decoder(config, both_ways(mixers), hidden=hidden, defaults=DEFAULTS)
+        return decoder(config, bidirectional(mixers), hidden=hidden, defaults=DEFAULTS)
     return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
 
 

@@ -7,7 +7,7 @@ from designspace.huggingface.config import Config
 from designspace.huggingface.gemma import (
     FULL,
     IGNORES,
-    both_ways,
+    bidirectional,
     layer_kinds,
     query_scale,
     rotation_of,
@@ -46,7 +46,7 @@ def _stack(config: Config) -> Stack:
     mixers = [by_kind[kind] for kind in kinds]
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")
     if config.flag("use_bidirectional_attention", default=False):
-        return decoder(config, both_ways(mixers), hidden=hidden, defaults=DEFAULTS)
+        return decoder(config, bidirectional(mixers), hidden=hidden, defaults=DEFAULTS)
     return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
 
 

@@ -67,6 +67,7 @@ importer = Importer(
         "altup_num_inputs": "of the residual stream (AltUp), outside the mixer",
         "hidden_size_per_layer_input": "of the embedding per layer, outside the mixer",
         "laurel_rank": "of the residual stream (LAuReL), outside the mixer",
+        "query_pre_attn_scalar": "not read by the model code: scores are not divided",
         "rope_local_base_freq": "no sliding layer, or rope_parameters says it",
         "rope_theta": "no full layer, or rope_parameters says it",
         "vocab_size_per_layer_input": "of the embedding per layer, outside the mixer",

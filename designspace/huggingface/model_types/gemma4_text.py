@@ -14,7 +14,7 @@ from designspace.huggingface.gemma import (
     GLOBAL_THETA,
     IGNORES,
     LOCAL_THETA,
-    both_ways,
+    bidirectional,
     layer_kinds,
     shared_keys,
     window,
@@ -49,7 +49,7 @@ def _stack(config: Config) -> Stack:
     inner = config.integer("intermediate_size", default=DEFAULTS.inner)
     factors = [1] * (num_layers - shared) + [wide] * shared
     channels = [ChannelMixer(kind="swiglu", ratio=inner * factor / hidden) for factor in factors]
-    placed = both_ways(mixers) if _reads_both_ways(config) else mixers
+    placed = bidirectional(mixers) if _reads_bidirectional(config) else mixers
     layers = [layer(mixer, channel) for mixer, channel in zip(placed, channels, strict=True)]
     around = model(config, hidden, vocab=DEFAULTS.vocab)
     return Stack(layers, around, config.integer("max_position_embeddings", default=DEFAULTS.length))
@@ -77,6 +77,8 @@ def _rotation(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
 def _overrides(config: Config, kinds: list[str]) -> list[dict[str, Any]]:
     """What differs from the common `heads` in each layer."""
     same_kv = config.flag("attention_k_eq_v", default=False)
+    if same_kv:
+        config.approximate("attention_k_eq_v", "values of full layers have a projection of their own here")
     if not config.has("per_layer_config"):
         full = _widths(config.integer("global_head_dim", default=GLOBAL_HEAD_DIM))
         if same_kv and config.has("num_global_key_value_heads"):
@@ -103,11 +105,13 @@ def _widths(head_dim: int) -> dict[str, Any]:
     return {"state_dim": head_dim, "head_dim": head_dim}
 
 
-def _reads_both_ways(config: Config) -> bool:
+def _reads_bidirectional(config: Config) -> bool:
     """Only "all" makes text bidirectional; "vision" does so for the tokens of an image."""
     kind = config.optional("use_bidirectional_attention")
     if kind not in (None, "vision", "all"):
-        raise config.error("use_bidirectional_attention", f"must be null, vision or all, got {kind!r}.")
+        raise config.error(
+            "use_bidirectional_attention", f"`use_bidirectional_attention` must be null, vision or all, got {kind!r}."
+        )
     if kind == "vision":
         config.note("use_bidirectional_attention", "tokens of an image read each other; text is causal")
     return bool(kind == "all")

@@ -39,9 +39,9 @@ def _stack(config: Config) -> Stack:
 
 def feature_map(config: Config, *, is_convolved: bool) -> str:
     """`features.map` of q and k: `feature_map` is an activation; the short convolution ends with a SiLU."""
-    name = config.optional("feature_map")
-    if name is None:
+    if config.optional("feature_map") is None:
         return "silu" if is_convolved else "identity"
+    name = config.text("feature_map", default="identity")
     if name not in FEATURE_MAPS or is_convolved:
         raise config.error(
             "feature_map", f"`feature_map: {name!r}` is not supported; known without a short convolution: relu, swish."

@@ -2,7 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, interleaved, llama_like
+from designspace.huggingface.parts import NO_WINDOW, Defaults, interleaved, llama_like
 
 DEFAULTS = Defaults(
     hidden=4096, layers=40, heads=32, kv_heads=2, head_dim=128, inner=13696, vocab=151552, length=131072
@@ -12,7 +12,7 @@ DEFAULTS = Defaults(
 def _stack(config: Config) -> Stack:
     interleaved(config)
     config.note("norm placement", "in code: a norm before and after each sub-layer; the candidate has the first")
-    return llama_like(config, "softmax_partial_rope", DEFAULTS, may_window=False, fraction=0.5, pairing="interleaved")
+    return llama_like(config, "softmax_partial_rope", DEFAULTS, fraction=0.5, pairing="interleaved")
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

@@ -5,7 +5,7 @@ Source: transformers 5.24, modeling_glm4_moe.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like, one_expert
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like, one_expert
 
 DEFAULTS = Defaults(hidden=4096, layers=46, heads=96, kv_heads=8, inner=10944, vocab=151552, length=131072)
 
@@ -13,7 +13,7 @@ DEFAULTS = Defaults(hidden=4096, layers=46, heads=96, kv_heads=8, inner=10944, v
 def _stack(config: Config) -> Stack:
     one_expert(config)
     name = "softmax_qknorm" if config.flag("use_qk_norm", default=False) else "softmax_partial_rope"
-    return llama_like(config, name, DEFAULTS, may_window=False, fraction=0.5)
+    return llama_like(config, name, DEFAULTS, fraction=0.5)
 
 
-importer = Importer(_stack, ignores={"num_mtp_layers": "training only"})
+importer = Importer(_stack, ignores={**NO_WINDOW, "num_mtp_layers": "training only"})

@@ -4,26 +4,27 @@ Latent attention without a rotating part (`qk_rope_head_dim` 0); each query read
 picks. `linear_attn_config` repeats the sizes of the linear layers. Hyper-connections stand around the mixers.
 """
 
+from designspace.candidate import AnyMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import (
     CONV_TAPS,
-    LatentDefaults,
     kimi_delta,
-    latent_heads,
     log_floor,
     schedule,
+    unrotated_latent,
 )
 from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.latent import Latent, indexed, latent_mixer
 from designspace.huggingface.model_types.kimi_linear import IGNORES as KIMI_LINEAR
 from designspace.huggingface.model_types.kimi_linear import either
-from designspace.huggingface.parts import Defaults, decoder, every, from_catalogue, gated_mlp, one_expert
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, decoder, every, gated_mlp, one_expert
 from designspace.huggingface.selective import UNROTATED
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 
 DEFAULTS = Defaults(hidden=4096, layers=45, heads=64, inner=2048, vocab=154880, length=1_048_576)
-LATENT = LatentDefaults(heads=64, nope=256, rope=0, value=256, latent=512)
+LATENT = Latent(nope=256, rope=0, value=256)
+TOPK = 2048
 INTERVAL = 4
 LOG_FLOOR = -5.0
 WORDS = {
@@ -35,7 +36,7 @@ WORDS = {
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     num_layers = config.depth("num_hidden_layers", default=DEFAULTS.layers)
-    mixers = {"linear": _delta(config), "indexed": _indexed(config)}
+    mixers: dict[str, AnyMixer] = {"linear": _delta(config), "indexed": _indexed(config, hidden)}
     kinds = schedule(config, num_layers, known=WORDS)
     if kinds is None:
         kinds = ["indexed" if last else "linear" for last in every(INTERVAL, num_layers)]
@@ -44,20 +45,14 @@ def _stack(config: Config) -> Stack:
     return decoder(config, [mixers[kind] for kind in kinds], hidden=hidden, defaults=DEFAULTS, channel=channel)
 
 
-def _indexed(config: Config) -> Outside:
-    heads = latent_heads(config, LATENT)
-    dense = from_catalogue("softmax_nope", heads=heads)
-    if rotated := heads["shared_key_dim"]:
-        rotation = rotary(config, rotated, pairing="interleaved") | {"fraction": rotated / heads["state_dim"]}
-        dense = from_catalogue("softmax_nope", heads=heads, rotation=rotation)
+def _indexed(config: Config, hidden: int) -> Outside:
+    if config.integer("qk_rope_head_dim", default=LATENT.rope, least=0):
+        dense = latent_mixer(config, hidden, DEFAULTS, LATENT, pairing="interleaved")
+    else:
+        dense = unrotated_latent(config, hidden, DEFAULTS, LATENT)
     for key in ("index_head_dim", "index_n_heads", "index_kpool"):
         config.optional(key)
-    topk = config.integer("index_topk", default=2048)
-    return Outside(
-        outside="sparse_support",
-        reason=f"each query reads the {topk} keys that an indexer scores highest: top-k sparse support.",
-        nearest=dense,
-    )
+    return indexed(config, dense, topk=TOPK)
 
 
 def _delta(config: Config) -> MixerSpec:
@@ -93,9 +88,9 @@ importer = Importer(
             "of the indexer, which lies outside the grammar",
         ),
         "indexer_types": "which layers share the picks of an indexer: outside the grammar",
-        "linear_attn_config.full_attn_layers": "layer_types decides",
-        "linear_attn_config.kda_layers": "layer_types decides",
-        "linear_attn_config.safe_gate": "the lower bound decides",
+        "full_attn_layers": "layer_types decides",
+        "kda_layers": "layer_types decides",
+        "safe_gate": "the lower bound decides",
         "swiglu_limit": "of the channel mixer",
     },
 )

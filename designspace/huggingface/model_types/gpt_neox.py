@@ -23,5 +23,8 @@ def _stack(config: Config) -> Stack:
 
 importer = Importer(
     _stack,
-    ignores={"use_parallel_residual": "attention and channel mixer side by side or in turn: the mixer is the same"},
+    ignores={
+        "rotary": "not read by the model code: it always rotates",
+        "use_parallel_residual": "attention and channel mixer side by side or in turn: the mixer is the same",
+    },
 )

@@ -50,7 +50,9 @@ def _rotation(config: Config, head_dim: int) -> dict[str, Any]:
     rotation = rotary(config, head_dim, theta=DEFAULTS.theta)
     length = rotation.get("scaling", YARN).get("original_length", YARN["original_length"])
     if config.integer("initial_context_length", default=length) != length:
-        raise config.error("initial_context_length", f"contradicts the original length {length} of the rotation.")
+        raise config.error(
+            "initial_context_length", f"`initial_context_length` must be the rotation's original length {length}."
+        )
     if config.has("rope_parameters") or config.has("rope_scaling"):
         return rotation
     config.note("rope_parameters", "the default of transformers 5.24: YaRN with factor 32 from 4096")

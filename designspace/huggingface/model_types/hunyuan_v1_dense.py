@@ -7,10 +7,10 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack, unsupported
-from designspace.huggingface.parts import Defaults, attention, decoder, sizes
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, rope, sizes
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=290943, length=2048)
+MAX_ALPHA = 1.0e6
 UNSUPPORTED = ("use_cla", "use_mla", "position_embedding_xdrope")  # keys and values across layers, latent, 2-d
 
 
@@ -38,10 +38,12 @@ def _heads(config: Config, hidden: int) -> dict[str, Any]:
 
 def _rotation(config: Config, width: int) -> dict[str, Any]:
     parameters = config.nested("rope_parameters" if config.has("rope_parameters") else "rope_scaling")
-    rotation = rotary(config, width)
+    rotation = rope(config, width, DEFAULTS)
     if parameters.text("rope_type", "type", default="default") != "dynamic" or not parameters.has("alpha"):
         return rotation
-    theta = rotation["theta"] * parameters.number("alpha") ** (width / (width - 2))
+    if not 1 <= (alpha := parameters.number("alpha")) <= MAX_ALPHA or width <= 2:
+        raise parameters.error("alpha", f"`alpha` must lie in [1, {MAX_ALPHA:g}], keys be wider than 2; got {alpha:g}.")
+    theta = rotation["theta"] * alpha ** (width / (width - 2))
     config.note("theta", f"in code: rope_theta alpha^(d / (d - 2)) = {theta:.6g}, at every length")
     return rotation | {"theta": theta, "scaling": None}
 

@@ -14,7 +14,7 @@ DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=32000, 
 def _stack(config: Config) -> Stack:
     config.optional("attention_multiplier")
     scale = config.number("attention_multiplier") if config.has("attention_multiplier") else "n^-1/2"
-    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False, scaling={"base": scale})
+    return llama_like(config, "softmax_rope", DEFAULTS, scaling={"base": scale})
 
 
 importer = Importer(_stack, ignores={**IGNORES, "use_post_norm": "of the norms around the sub-layers"})

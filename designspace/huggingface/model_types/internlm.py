@@ -19,7 +19,7 @@ def _stack(config: Config) -> Stack:
 def _rotation(config: Config, width: int) -> dict[str, Any]:
     keys = config.nested("rotary")
     kind = keys.text("type", default="origin")
-    rotation = rotary(config, width, theta=keys.number("base", default=10000.0))
+    rotation = rotary(config, width, theta=keys.number("base", default=10000.0), length=DEFAULTS.length)
     match kind:
         case "origin":
             return rotation

@@ -17,7 +17,7 @@ from designspace.huggingface.parts import (
     layer,
     model,
 )
-from designspace.huggingface.selective import IGNORES, UNROTATED, channel_heads, mamba_mixer
+from designspace.huggingface.selective import IGNORES, UNROTATED, channel_heads, mamba_mixer, silu_activation
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, kv_heads=8, inner=14336, vocab=65536, length=262_144)
@@ -37,6 +37,7 @@ def _stack(config: Config) -> Stack:
 
 def _mamba(config: Config, hidden: int) -> MixerSpec:
     inner = config.integer("mamba_expand", default=2) * hidden
+    silu_activation(config)
     normed = config.flag("mamba_inner_layernorms", default=True)
     config.note("norm on dt, B, C", "in code: weighted RMS")
     eps = config.number("rms_norm_eps", default=1e-6)

@@ -1,4 +1,6 @@
-"""lfm2: gated short convolutions, and rotary softmax layers with a q/k norm. Source: arXiv 2511.23404; transformers 5.24.
+"""lfm2: gated short convolutions, and rotary softmax layers with a q/k norm.
+
+Source: arXiv 2511.23404; transformers 5.24, modeling_lfm2.
 
 `layer_types` says conv or full_attention; the older files name the attention layers in `full_attn_idxs`. Kernels are
 `conv_L_cache` wide. The channel mixer is 2/3 of its key, rounded up, unless `block_auto_adjust_ff_dim` is false.

@@ -1,4 +1,4 @@
-"""lfm2_moe: lfm2 with experts behind the first layers. Source: arXiv 2511.23404; transformers 5.24, modeling_lfm2_moe."""
+"""lfm2_moe: lfm2 with experts behind the first layers. Source: arXiv 2511.23404; transformers 5.24, lfm2_moe."""
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import schedule
@@ -34,6 +34,10 @@ importer = Importer(
     _stack,
     ignores={
         **IGNORES,
+        **dict.fromkeys(
+            ("block_auto_adjust_ff_dim", "block_ff_dim", "block_ffn_dim_multiplier", "block_multiple_of"),
+            "of the channel mixers, not read for this model type",
+        ),
         "intermediate_size": "of the dense channel mixers of the first layers",
         "num_dense_layers": "which channel mixers have experts",
         "use_expert_bias": "routing of the channel mixer",

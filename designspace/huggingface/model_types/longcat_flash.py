@@ -22,6 +22,8 @@ def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     mixer = latent_mixer(config, hidden, DEFAULTS, LATENT, pairing="interleaved", gain=_query_gain(config, hidden))
     channel = gated_mlp(config, hidden, "ffn_hidden_size", "intermediate_size", default=DEFAULTS.inner)
+    if config.integer("head_dim", default=mixer.heads.shared_key_dim) != mixer.heads.shared_key_dim:
+        raise config.error("head_dim", "`head_dim` is the rotary width here: it must equal `qk_rope_head_dim`.")
     config.note("experts", "the channel mixer is the dense one of each sub-layer")
     return decoder(config, [mixer] * _depth(config), hidden=hidden, defaults=DEFAULTS, channel=channel)
 

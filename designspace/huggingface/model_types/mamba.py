@@ -6,7 +6,14 @@ same model_type (`norm_eps` instead of `layer_norm_epsilon`) and other class def
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.selective import IGNORES, channel_heads, mamba_mixer, pure_stack, step_range
+from designspace.huggingface.selective import (
+    IGNORES,
+    channel_heads,
+    mamba_mixer,
+    pure_stack,
+    silu_activation,
+    step_range,
+)
 
 FLA_SIZES = (2048, 48, 32000)  # hidden size, layers, vocabulary: fla-core 0.5, configuration_mamba
 SIZES = (768, 32, 50280)
@@ -16,6 +23,7 @@ def _stack(config: Config) -> Stack:
     is_fla = config.has("norm_eps") and not config.has("layer_norm_epsilon")
     width, layers, vocab = FLA_SIZES if is_fla else SIZES
     hidden = config.integer("hidden_size", "d_model", default=width)
+    silu_activation(config)
     mixer = mamba_mixer(
         selective_heads(config, hidden), conv=config.integer("conv_kernel", default=4), step=step_range(config)
     )
@@ -24,7 +32,7 @@ def _stack(config: Config) -> Stack:
 
 def selective_heads(config: Config, hidden: int) -> dict[str, object]:
     """`heads` from the keys of Mamba and Falcon Mamba."""
-    inner = config.integer("intermediate_size", default=config.integer("expand", default=2) * hidden)
+    inner = config.integer("intermediate_size", "d_inner", default=config.integer("expand", default=2) * hidden)
     return channel_heads(inner, config.integer("state_size", default=16))
 
 

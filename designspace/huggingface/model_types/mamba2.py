@@ -12,6 +12,7 @@ from designspace.huggingface.selective import (
     grouped_heads,
     mamba2_mixer,
     pure_stack,
+    silu_activation,
     step_range,
 )
 
@@ -23,12 +24,13 @@ def _stack(config: Config) -> Stack:
     is_fla = config.has("norm_eps") and not config.has("layer_norm_epsilon")
     size, layers, vocab, groups = FLA_SIZES if is_fla else SIZES
     hidden = config.integer("hidden_size", "d_model", default=size)
+    silu_activation(config)
     inner = config.integer("expand", default=2) * hidden
     width = config.integer("head_dim", default=64)
     num_heads = config.integer("num_heads", default=max(inner // width, 1))
     if num_heads * width != inner:
         raise config.error(
-            "num_heads", f"{num_heads} heads of `head_dim` {width} are {num_heads * width} channels, not {inner}."
+            "num_heads", f"`num_heads` must be {inner / width:g}: expand * hidden_size / head_dim; got {num_heads}."
         )
     heads = grouped_heads(
         config,

@@ -87,7 +87,7 @@ def _mamba2(config: Config, inner: int, conv: int, step: tuple[float, float]) ->
     width = config.integer("headdim", default=64)
     channels = config.integer("d_ssm", default=inner)
     if channels % width or channels > inner:
-        raise config.error("headdim", f"heads of {width} channels do not divide the {channels} of {inner} channels.")
+        raise config.error("headdim", f"`headdim` must divide the {channels} of {inner} channels, got {width}.")
     if channels < inner:
         config.approximate("d_ssm", f"the other {inner - channels} channels are a gated channel mixer; left out")
     if config.flag("D_has_hdim", default=False):
@@ -99,6 +99,7 @@ def _mamba2(config: Config, inner: int, conv: int, step: tuple[float, float]) ->
         head_dim=width,
         state_dim=config.integer("d_state", default=128),
         groups=config.integer("ngroups", default=1),
+        key="ngroups",
     )
     normed, before = config.flag("rmsnorm", default=True), config.flag("norm_before_gate", default=False)
     return mamba2_mixer(
@@ -118,7 +119,9 @@ def _attention(config: Config, hidden: int) -> AnyMixer:
     scaling = {"base": config.number("softmax_scale")} if config.has("softmax_scale") else {}
     rotated = config.integer("rotary_emb_dim", default=0, least=0)
     if rotated > width:
-        raise config.error("rotary_emb_dim", f"{rotated} of {width} channels cannot rotate.")
+        raise config.error(
+            "rotary_emb_dim", f"`rotary_emb_dim` must be at most the {width} channels of a key, got {rotated}."
+        )
     taps = config.integer("d_conv", default=0, least=0)
     io = {"short_conv": {"width": taps, "on": ["q", "k", "v"]}} if taps else {}
     if config.integer("mlp_dim", default=0, least=0):

@@ -108,7 +108,10 @@ importer = Importer(
         "attention_chunk_size": "not read by the model code",
         "attention_projection_layout": "execution: the layout of the stored weights",
         "attention_value_scale": "scales the values: the output of the mixer, not its coefficients",
+        "full_attention": "no layer of this kind",
         "hybrid_block_size": "not read by the model code",
         "mlp_layer_types": "routing of the channel mixer",
+        "sliding_attention": "no layer of this kind",
+        "use_qk_norm": "not read by the model code",
     },
 )

@@ -5,8 +5,7 @@ Source: modeling_minicpm of openbmb/MiniCPM-2B-sft-bf16 and openbmb/MiniCPM4.1-8
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, trunk
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, rope, trunk
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 
@@ -15,7 +14,7 @@ DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=32000, 
 
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
-    dense = attention("softmax_rope", heads, rotary(config, heads["state_dim"]))
+    dense = attention("softmax_rope", heads, rope(config, heads["state_dim"], DEFAULTS))
     mixer = _sparse(config, dense) if config.has("sparse_config") else dense
     return decoder(config, [mixer] * num_layers, hidden=hidden, defaults=DEFAULTS)
 

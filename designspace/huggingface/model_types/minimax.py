@@ -1,4 +1,6 @@
-"""minimax: lightning attention, and every so often a softmax layer. Source: arXiv 2501.08313; transformers 5.24, minimax.
+"""minimax: lightning attention, and every so often a softmax layer.
+
+Source: arXiv 2501.08313; transformers 5.24, modeling_minimax.
 
 The decay of head h of H in layer i of L is exp(-2^(-8h/H) (1 - i / (L - 1 + 1e-5) + 1e-5)): constant, weaker with
 depth. The files of the hub name the layers in `attn_type_list` (0 lightning, 1 softmax) and rotate `rotary_dim` of the
@@ -7,7 +9,7 @@ and the stream, which is multiplied by its alpha factor and the sub-layer by its
 """
 
 import math
-from typing import Literal
+from typing import Any, Literal
 
 from designspace.candidate import Block, Norm, Skip
 from designspace.huggingface.config import Config
@@ -23,6 +25,7 @@ from designspace.huggingface.parts import (
     trunk,
 )
 from designspace.huggingface.rope import rotary
+from designspace.huggingface.selective import silu_activation
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(
@@ -30,6 +33,7 @@ DEFAULTS = Defaults(
 )
 INTERVAL, FIRST = 2, 0
 SOFTENING = 1e-5
+LEAST_DECAY = math.exp(-1.0 - SOFTENING)  # of the steepest slope there can be, in the first layer
 IGNORES = {
     "block_size": "execution",
     "shared_intermediate_size": "of the channel mixer",
@@ -51,13 +55,15 @@ def lightning_stack(config: Config, defaults: Defaults, *, placement: Literal["p
     rotation = rotary(config, heads["state_dim"], theta=defaults.theta)
     name = "softmax_rope" if rotation["fraction"] == 1 else "softmax_partial_rope"
     softmax = from_catalogue(name, heads=heads, rotation=rotation)
+    silu_activation(config)
+    lightning = _lightning(heads, num_layers)
     one_expert(config)
     channel = gated_mlp(config, hidden, default=defaults.inner)
     skips = {kind: _skip(config, kind) for kind in FACTORS}
     _channel_factors(config)
     blocks = [
         Block(
-            mixer=softmax if kind == "full" else lightning(heads, index, num_layers),
+            mixer=softmax if kind == "full" else lightning[index],
             skip=Skip(weight=skips[kind]),
             norm=Norm(kind="rms", placement=placement),
             channel_mixer=channel,
@@ -68,16 +74,18 @@ def lightning_stack(config: Config, defaults: Defaults, *, placement: Literal["p
     return Stack(blocks, model(config, hidden, vocab=defaults.vocab), seq_len)
 
 
-def lightning(heads: dict[str, int], index: int, num_layers: int) -> MixerSpec:
-    """Lightning attention of layer `index`: the slopes of ALiBi times a factor that falls with depth to almost 0."""
+def _lightning(heads: dict[str, Any], num_layers: int) -> list[MixerSpec]:
+    """Lightning attention of each layer: the slopes of ALiBi times a factor that falls with depth to almost 0."""
     num_heads, width = heads["num_heads"], heads["state_dim"]
-    factor = 1 - index / (num_layers - 1 + SOFTENING) + SOFTENING
-    ends = [math.exp(-(2.0 ** (-8.0 * head / num_heads)) * factor) for head in (1, num_heads)]
-    return from_catalogue(
-        "lightning_minimax",
-        heads={"num_heads": num_heads, "state_dim": width, "head_dim": width},
-        decay={"range": [math.exp(-1.0 - SOFTENING), 1.0], "initial": ends},
-    )
+    first = from_catalogue("lightning_minimax", heads={"num_heads": num_heads, "state_dim": width, "head_dim": width})
+    ends = [2.0 ** (-8.0 * head / num_heads) for head in (1, num_heads)]
+    mixers = []
+    for index in range(num_layers):
+        factor = 1 - index / (num_layers - 1 + SOFTENING) + SOFTENING
+        initial = (math.exp(-ends[0] * factor), math.exp(-ends[1] * factor))
+        decay = first.decay.model_copy(update={"range": (LEAST_DECAY, 1.0), "initial": initial})
+        mixers.append(first.model_copy(update={"decay": decay}))
+    return mixers
 
 
 def _skip(config: Config, kind: str) -> float:

@@ -5,7 +5,7 @@ Source: transformers 5.24, modeling_minimax_m2. `attn_type_list` of older files 
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack, unsupported
-from designspace.huggingface.parts import Defaults, llama_like, one_expert
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like, one_expert
 
 DEFAULTS = Defaults(
     hidden=3072,
@@ -29,12 +29,13 @@ def _stack(config: Config) -> Stack:
         raise unsupported(config, "qk_norm_type", kind)
     if set(types := config.integers("attn_type_list") or [1]) != {1}:
         raise unsupported(config, "attn_type_list", types)
-    return llama_like(config, "softmax_qknorm", DEFAULTS, may_window=False, features={"norm_over": "all_heads"})
+    return llama_like(config, "softmax_qknorm", DEFAULTS, features={"norm_over": "all_heads"})
 
 
 importer = Importer(
     _stack,
     ignores={
+        **NO_WINDOW,
         "layernorm_full_attention_beta": "scales the residual stream",
         "layernorm_linear_attention_beta": "scales the residual stream",
         "layernorm_mlp_beta": "scales the residual stream",

@@ -7,7 +7,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, trunk, windows
+from designspace.huggingface.parts import ONE_WINDOW, Defaults, attention, decoder, trunk, window_size
 from designspace.huggingface.rope import is_scaled, rotary
 
 DEFAULTS = Defaults(
@@ -20,18 +20,16 @@ SCALING = {"kind": "yarn", "factor": 16.0, "original_length": 16384}
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
     rotation, schedule = _rotation(config, heads["state_dim"]), _query_schedule(config)
-    mixers = [
-        attention("softmax_rope", heads, rotation, span, scaling={"query_schedule": schedule})
-        for span in windows(config, num_layers, always=True)
-    ]
-    return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
+    span = window_size(config, None)
+    mixer = attention("softmax_rope", heads, rotation, span, scaling={"query_schedule": schedule})
+    return decoder(config, [mixer] * num_layers, hidden=hidden, defaults=DEFAULTS)
 
 
 def _rotation(config: Config, width: int) -> dict[str, Any]:
     if is_scaled(config):
-        return rotary(config, width)
+        return rotary(config, width, length=DEFAULTS.length)
     config.note("rope_parameters", "absent: YaRN with factor 16 from 16384, theta 1e6, the class default")
-    return rotary(config, width, theta=DEFAULT_THETA) | {"scaling": SCALING}
+    return rotary(config, width, theta=DEFAULT_THETA, length=DEFAULTS.length) | {"scaling": SCALING}
 
 
 def _query_schedule(config: Config) -> str:
@@ -53,6 +51,7 @@ def _query_schedule(config: Config) -> str:
 importer = Importer(
     _stack,
     ignores={
+        **ONE_WINDOW,
         "rope_parameters.max_position_embeddings": "not read by the rotation",
         "rope_scaling.max_position_embeddings": "not read by the rotation",
     },

@@ -41,9 +41,8 @@ def _mixer(attention: Config, found: Plain) -> MixerSpec:
     """The mixer of an attn_config."""
     if attention.flag("prefix_lm", default=False):
         raise attention.error("prefix_lm", "`prefix_lm: true` reads the prefix in both directions; write a spec.")
-    if attention.has("clip_qkv"):
-        attention.approximate("clip_qkv", "q, k and v are not clipped")
-        attention.number("clip_qkv")
+    if attention.optional("clip_qkv") is not None:
+        attention.approximate("clip_qkv", f"q, k and v are not clipped to {attention.number('clip_qkv'):g}")
     return from_catalogue(
         "softmax_alibi",
         heads=found.heads_of(_kv_heads(attention, found.heads)),
@@ -99,16 +98,19 @@ importer = Importer(
         "attn_impl": "execution",
         "attn_pdrop": "training only",
         "attn_uses_sequence_id": "packing of sequences in training",
+        "dtype": "book-keeping of the framework",
         "embedding_fraction": "training only: gradient of the embedding",
         "emb_pdrop": "training only",
         "fc_type": "execution",
         "ffn_config": "of the channel mixer",
         "init_config": "training only: initialisation of weights a checkpoint replaces",
         "init_device": "execution",
+        "model_type": "book-keeping of the framework",
         "no_bias": "a bias of the projections leaves the tuple as it is",
         "norm_type": "of the norms around the sub-layers",
         "rope_dail_config": "execution: settings of another implementation of the same rotation",
         "rope_impl": "execution",
+        "tokenizer_name": "book-keeping of the framework",
         "verbose": "book-keeping of the framework",
     },
 )

@@ -17,6 +17,7 @@ from designspace.huggingface.selective import (
     floored_step,
     grouped_heads,
     mamba2_mixer,
+    silu_activation,
     step_range,
 )
 from designspace.mixer import MixerSpec
@@ -65,6 +66,7 @@ def _mamba2(config: Config) -> MixerSpec:
         state_dim=config.integer("ssm_state_size", default=128),
         groups=config.integer("n_groups", "mamba_n_groups", default=8),
     )
+    silu_activation(config, "mamba_hidden_act")
     step = step_range(config)
     floored_step(config, step[0])
     return mamba2_mixer(heads, conv=config.integer("conv_kernel", "mamba_d_conv", default=4), step=step)
@@ -74,7 +76,8 @@ def _kinds(config: Config) -> list[str]:
     pattern = config.text("hybrid_override_pattern", default=DEFAULT_PATTERN)
     if unknown := set(pattern) - set(LETTERS):
         raise config.error(
-            "hybrid_override_pattern", f"{', '.join(sorted(unknown))} not known; known: {' '.join(LETTERS)}."
+            "hybrid_override_pattern",
+            f"`hybrid_override_pattern` holds {', '.join(sorted(unknown))}; known: {' '.join(LETTERS)}.",
         )
     spelled = [LETTERS[letter] for letter in pattern]
     kinds = schedule(config, None, known=WORDS) or spelled

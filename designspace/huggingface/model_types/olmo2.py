@@ -5,7 +5,7 @@ Source: transformers 5.24, modeling_olmo2.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like, norms_on_outputs
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like, norms_on_outputs
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=50304, length=2048)
 
@@ -13,7 +13,7 @@ DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=50304, 
 def _stack(config: Config) -> Stack:
     config.note("q/k norm", "in code: weighted RMS over all heads together, before the rotation")
     norms_on_outputs(config)
-    return llama_like(config, "softmax_qknorm", DEFAULTS, may_window=False, features={"norm_over": "all_heads"})
+    return llama_like(config, "softmax_qknorm", DEFAULTS, features={"norm_over": "all_heads"})
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

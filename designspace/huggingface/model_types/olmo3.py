@@ -13,10 +13,10 @@ from designspace.huggingface.parts import (
     decoder,
     every,
     norms_on_outputs,
+    rope,
     trunk,
     typed_windows,
 )
-from designspace.huggingface.rope import rotary
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=50304, length=2048, theta=500000.0)
 WINDOW, PERIOD = 4096, 4
@@ -39,9 +39,9 @@ def _stack(config: Config) -> Stack:
 
 def _rotations(config: Config, width: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of the windowed and of the full layers; a scaling that names no kind of layer is for the full ones."""
-    far = rotary(config, width, theta=DEFAULTS.theta, layer_kind="full_attention")
+    far = rope(config, width, DEFAULTS, layer_kind="full_attention")
     if "sliding_attention" in (config.optional("rope_parameters") or {}):
-        return rotary(config, width, theta=DEFAULTS.theta, layer_kind="sliding_attention"), far
+        return rope(config, width, DEFAULTS, layer_kind="sliding_attention"), far
     config.note("rotation of the windowed layers", "in code: the scaling of the angles is for the full layers")
     return {key: far[key] for key in PLAIN}, far
 

@@ -2,8 +2,10 @@
 
 Keys and values of the linear layers have 3/4 and 3/2 of the hidden size / heads; `linear_allow_neg_eigval` doubles
 beta. The softmax layers have one RMS over all heads on q and on k, and norms on the outputs of the sub-layers; keys do
-not rotate where `rope_parameters` is null.
+not rotate where `rope_parameters`, or the theta in it, is null.
 """
+
+from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import DeltaDefaults, gated_delta, schedule
@@ -26,11 +28,8 @@ INTERVAL = 4
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
     attention = _attention(config, heads)
-    delta = gated_delta(
-        config,
-        _delta_defaults(config, hidden, heads["num_heads"]),
-        negative=config.flag("linear_allow_neg_eigval", default=True),
-    )
+    negative = config.flag("linear_allow_neg_eigval", default=True)
+    delta = gated_delta(config, _delta_defaults(config, hidden, heads["num_heads"]), negative=negative)
     kinds = schedule(config, num_layers)
     if kinds is None:
         kinds = ["full" if full else "linear" for full in every(INTERVAL, num_layers)]
@@ -39,16 +38,25 @@ def _stack(config: Config) -> Stack:
     return decoder(config, [attention if kind == "full" else delta for kind in kinds], hidden=hidden, defaults=DEFAULTS)
 
 
-def _attention(config: Config, heads: dict[str, object]) -> MixerSpec:
-    has_rope = any(config.has(key) for key in ("rope_parameters", "rope_scaling", "rope_theta"))
-    is_null = "rope_parameters" in config.data and not has_rope
-    rotation = nope() if is_null else rotary(config, int(str(heads["state_dim"])), theta=DEFAULTS.theta)
-    if is_null:
-        config.note("position", "rope_parameters is null: no rotation")
-        config.optional("rope_parameters")
+def _attention(config: Config, heads: dict[str, Any]) -> MixerSpec:
+    rotation = nope() if _is_unrotated(config) else rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
     norms_on_outputs(config)
     config.note("q/k norm", "in code: weighted RMS over all heads before the rotation")
     return from_catalogue("softmax_qknorm", heads=heads, rotation=rotation, features={"norm_over": "all_heads"})
+
+
+def _is_unrotated(config: Config) -> bool:
+    """`rope_parameters` is null, or the `rope_theta` in it is: the converter writes either for a model without."""
+    parameters = config.nested("rope_parameters")
+    if parameters.data:
+        is_null = "rope_theta" in parameters.data and not parameters.has("rope_theta")
+    else:
+        is_null = "rope_parameters" in config.data and not (config.has("rope_theta") or config.has("rope_scaling"))
+    if is_null:
+        for where, key in ((config, "rope_theta"), (parameters, "rope_theta"), (parameters, "rope_type")):
+            where.optional(key)
+        config.note("position", "the rotary parameters are null: no rotation")
+    return is_null
 
 
 def _delta_defaults(config: Config, hidden: int, num_heads: int) -> DeltaDefaults:

@@ -7,8 +7,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, head_dim, mlp, sizes
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, head_dim, mlp, rope, sizes
 
 DEFAULTS = Defaults(hidden=4096, layers=36, heads=64, inner=16384, vocab=262144, length=16384)
 NORM = {"norm": "layernorm", "eps_kind": "mean"}
@@ -22,7 +21,7 @@ def _stack(config: Config) -> Stack:
     mixer = attention(
         "softmax_partial_rope",
         sizes(num_heads, num_heads, width),
-        rotary(config, width, fraction=0.5),
+        rope(config, width, DEFAULTS, fraction=0.5),
         features=features,
     )
     channel = mlp(hidden, config.integer("intermediate_size", default=DEFAULTS.inner))

@@ -7,7 +7,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(hidden=2048, layers=24, heads=32, inner=8192, vocab=51200, length=2048)
 NORM = {"norm": "layernorm", "eps_kind": "mean"}
@@ -20,7 +20,6 @@ def _stack(config: Config) -> Stack:
         config,
         "softmax_partial_rope",
         DEFAULTS,
-        may_window=False,
         fraction=0.5,
         norm="layer",
         is_gated=False,
@@ -28,4 +27,4 @@ def _stack(config: Config) -> Stack:
     )
 
 
-importer = Importer(_stack, ignores={})
+importer = Importer(_stack, ignores=NO_WINDOW)

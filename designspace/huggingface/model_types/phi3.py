@@ -5,14 +5,14 @@ Source: transformers 5.24, modeling_phi3. The training length stands in `origina
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like
+from designspace.huggingface.parts import ONE_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(hidden=3072, layers=32, heads=32, inner=8192, vocab=32064, length=4096)
 
 
 def _stack(config: Config) -> Stack:
     _check_length(config)
-    return llama_like(config, "softmax_rope", DEFAULTS, always_windowed=True)
+    return llama_like(config, "softmax_rope", DEFAULTS, is_windowed=True)
 
 
 def _check_length(config: Config) -> None:
@@ -28,6 +28,7 @@ def _check_length(config: Config) -> None:
 importer = Importer(
     _stack,
     ignores={
+        **ONE_WINDOW,
         "embd_layer": "of the embedding",
         "full_attn_mod": "not read by the model code",
         "interpolate_factor": "not read by the model code",

@@ -2,7 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like, one_expert
+from designspace.huggingface.parts import ONE_WINDOW, Defaults, llama_like, one_expert
 
 DEFAULTS = Defaults(
     hidden=4096, layers=32, heads=32, kv_heads=8, inner=6400, vocab=32064, length=4096 * 32, theta=1000000.0
@@ -11,7 +11,9 @@ DEFAULTS = Defaults(
 
 def _stack(config: Config) -> Stack:
     one_expert(config)
-    return llama_like(config, "softmax_rope", DEFAULTS, always_windowed=True, norm="layer")
+    return llama_like(config, "softmax_rope", DEFAULTS, is_windowed=True, norm="layer")
 
 
-importer = Importer(_stack, ignores={"input_jitter_noise": "training only", "lm_head_bias": "outside the mixer"})
+importer = Importer(
+    _stack, ignores={**ONE_WINDOW, "input_jitter_noise": "training only", "lm_head_bias": "outside the mixer"}
+)

@@ -10,8 +10,7 @@ from typing import Any
 from designspace.candidate import ChannelMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, sizes
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, rope, sizes
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=22016, vocab=151936, length=8192)
 DEFAULT_WIDTH = 128  # channels of a key
@@ -29,7 +28,7 @@ def _stack(config: Config) -> Stack:
 
 
 def _rotation(config: Config, width: int) -> dict[str, Any]:
-    rotation = rotary(config, width)
+    rotation = rope(config, width, DEFAULTS)
     length = config.integer("seq_length", default=DEFAULTS.length)
     if config.flag("use_logn_attn", default=True):
         config.approximate("use_logn_attn", f"queries beyond {length} grow with log(i); the candidate's do not")

@@ -5,8 +5,7 @@ Source: transformers 5.24, modeling_qwen2. `layer_types` says which layers where
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, switched_windows, trunk
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, rope, switched_windows, trunk
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, kv_heads=32, inner=22016, vocab=151936, length=32768)
 WINDOW = 4096  # keys
@@ -20,7 +19,7 @@ def _stack(config: Config) -> Stack:
 def qwen_stack(config: Config, mixer_name: str, defaults: Defaults) -> Stack:
     """Rotary attention whose last layers may have a window."""
     hidden, num_layers, heads = trunk(config, defaults)
-    rotation = rotary(config, heads["state_dim"], theta=defaults.theta)
+    rotation = rope(config, heads["state_dim"], defaults)
     first = config.integer("max_window_layers", default=FIRST_WINDOWED, least=0)
     spans = switched_windows(config, num_layers, [layer >= first for layer in range(num_layers)], default=WINDOW)
     mixers = [attention(mixer_name, heads, rotation, span) for span in spans]

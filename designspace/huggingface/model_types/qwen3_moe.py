@@ -5,8 +5,7 @@ Source: transformers 5.24, modeling_qwen3_moe, which does not read max_window_la
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, one_expert, switched_windows, trunk
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import ONE_WINDOW, Defaults, attention, decoder, one_expert, rope, trunk, window_size
 
 DEFAULTS = Defaults(hidden=2048, layers=24, heads=32, kv_heads=4, inner=6144, vocab=151936, length=32768)
 WINDOW = 4096  # keys
@@ -16,10 +15,11 @@ def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")
     one_expert(config)
-    rotation = rotary(config, heads["state_dim"])
-    spans = switched_windows(config, num_layers, [True] * num_layers, default=WINDOW)
-    mixers = [attention("softmax_qknorm", heads, rotation, span) for span in spans]
-    return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
+    rotation = rope(config, heads["state_dim"], DEFAULTS)
+    span = window_size(config, WINDOW) if config.flag("use_sliding_window", default=False) else None
+    config.optional("sliding_window")
+    mixer = attention("softmax_qknorm", heads, rotation, span)
+    return decoder(config, [mixer] * num_layers, hidden=hidden, defaults=DEFAULTS)
 
 
-importer = Importer(_stack, ignores={"max_window_layers": "not read by the model code"})
+importer = Importer(_stack, ignores=ONE_WINDOW)

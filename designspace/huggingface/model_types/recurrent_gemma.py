@@ -55,10 +55,11 @@ def _recurrence(config: Config, hidden: int) -> MixerSpec:
 
 def _is_full(config: Config) -> list[bool]:
     num_layers = config.depth("num_hidden_layers", default=DEFAULTS.layers)
-    cycle = config.items("block_types") or CYCLE
+    key = "_block_types" if config.has("_block_types") and not config.has("block_types") else "block_types"
+    cycle = config.items(key) or CYCLE
     for word in cycle:
         if not isinstance(word, str) or word not in WORDS:
-            raise config.error("block_types", f"`block_types` holds {word!r}; known here: {', '.join(WORDS)}.")
+            raise config.error(key, f"`{key}` holds {word!r}; known here: {', '.join(WORDS)}.")
     full = [cycle[index % len(cycle)] == "attention" for index in range(num_layers)]
     kinds = schedule(config, num_layers, known={"linear_attention": "linear", "sliding_attention": "full", **WORDS})
     if kinds is not None and [kind in ("full", "attention") for kind in kinds] != full:
@@ -69,7 +70,7 @@ def _is_full(config: Config) -> list[bool]:
 importer = Importer(
     _stack,
     ignores={
-        "_block_types": "block_types under the name of an older version",
+        "_block_types": "block_types is given",
         "embeddings_scale_by_sqrt_dim": "scales the embedding",
         "final_w_init_variance_scale": "initialisation of weights a checkpoint replaces",
         "logits_soft_cap": "caps the logits of the tokens, not the scores",

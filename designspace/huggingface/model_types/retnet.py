@@ -18,7 +18,7 @@ def _stack(config: Config) -> Stack:
     heads = fla.grouped_keys(config, hidden, expand_k=1.0, expand_v=2.0, heads=8)
     num_heads, state_dim = heads["num_heads"], heads["state_dim"]
     if state_dim > MAX_KEY_DIM:
-        raise config.error("num_heads", f"keys of {state_dim} are wider than the {MAX_KEY_DIM} of the code; add heads.")
+        raise config.error("num_heads", f"`num_heads` leaves keys of {state_dim}, wider than {MAX_KEY_DIM}; add heads.")
     fla.fixed(config, "use_short_conv", value=False, why="the model does not pass it to the layer")
     config.optional("conv_size")
     config.note("decay, rotation", "in code: 1 - 2^(-5-h) for head h from 0; theta 10000 on all channels")

@@ -28,7 +28,7 @@ def matrix_stack(config: Config, name: str) -> Stack:
     width = config.integer("head_size", default=HEAD_SIZE)
     channels = config.integer("attention_hidden_size", default=hidden)
     if channels % width:
-        raise config.error("head_size", f"heads of {width} channels do not divide the {channels} channels.")
+        raise config.error("head_size", f"`head_size` must divide the {channels} channels, got {width}.")
     divisor = config.integer("head_size_divisor", default=HEAD_SIZE_DIVISOR)
     mixer = from_catalogue(
         name,

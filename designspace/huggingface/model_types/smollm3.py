@@ -6,8 +6,8 @@ layers without rotation unless layer_types says otherwise.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, every, switched_windows, trunk
-from designspace.huggingface.rope import nope, rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, every, rope, switched_windows, trunk
+from designspace.huggingface.rope import nope
 
 DEFAULTS = Defaults(
     hidden=2048, layers=36, heads=16, kv_heads=4, inner=11008, vocab=128256, length=32768, theta=2000000.0
@@ -17,7 +17,7 @@ PERIOD = 4
 
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
+    rotation = rope(config, heads["state_dim"], DEFAULTS)
     rotates = _rotates(config, num_layers)
     spans = switched_windows(config, num_layers, [not turns for turns in rotates], default=None)
     mixers = [

@@ -2,8 +2,7 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, gated_mlp, one_expert, trunk
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention, decoder, gated_mlp, one_expert, rope, trunk
 
 DEFAULTS = Defaults(
     hidden=4096,
@@ -21,7 +20,7 @@ DEFAULTS = Defaults(
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
     one_expert(config)
-    mixer = attention("softmax_rope", heads, rotary(config, heads["state_dim"], theta=DEFAULTS.theta))
+    mixer = attention("softmax_rope", heads, rope(config, heads["state_dim"], DEFAULTS))
     channel = gated_mlp(config, hidden, "moe_intermediate_size", default=DEFAULTS.inner)
     return decoder(config, [mixer] * num_layers, hidden=hidden, defaults=DEFAULTS, channel=channel)
 

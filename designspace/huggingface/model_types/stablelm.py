@@ -7,7 +7,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(hidden=2560, layers=32, heads=32, kv_heads=32, inner=6912, vocab=50304, length=4096)
 NORM = {"norm": "layernorm", "eps_kind": "mean", "gain_shared": False}
@@ -19,7 +19,6 @@ def _stack(config: Config) -> Stack:
         config,
         "softmax_partial_rope",
         DEFAULTS,
-        may_window=False,
         fraction=0.25,
         norm="layer",
         features=features,
@@ -28,5 +27,8 @@ def _stack(config: Config) -> Stack:
 
 importer = Importer(
     _stack,
-    ignores={"use_parallel_residual": "the channel mixer may stand beside the attention; does not bear on the tuple"},
+    ignores={
+        **NO_WINDOW,
+        "use_parallel_residual": "the channel mixer may stand beside the attention; does not bear on the tuple",
+    },
 )

@@ -1,4 +1,4 @@
-"""xlstm: mLSTM with exponential input gates, softly capped. Source: arXiv 2503.13427; transformers 5.24, modeling_xlstm.
+"""xlstm: mLSTM with exponential input gates, softly capped. Source: arXiv 2503.13427; transformers 5.24, xlstm.
 
 Widths of all keys and of all values are the hidden size times a factor, rounded up to a multiple of 64. The files of
 NX-AI say `embedding_dim` and `num_blocks`.
@@ -38,7 +38,7 @@ def _mlstm(config: Config, hidden: int) -> MixerSpec:
     values = _rounded(config, "v_dim_factor", 1.0, hidden, ROUNDED_TO)
     for name, width in (("qk_dim_factor", keys), ("v_dim_factor", values)):
         if width % num_heads:
-            raise config.error(name, f"{num_heads} heads do not divide the width {width} that `{name}` gives.")
+            raise config.error(name, f"`{name}` gives a width of {width}, which {num_heads} heads do not divide.")
     if config.flag("add_qk_norm", default=False):
         raise unsupported(config, "add_qk_norm", True)
     cap = config.number("gate_soft_cap", default=DEFAULT_CAP)
@@ -69,6 +69,9 @@ importer = Importer(
         "add_embedding_dropout": "training only",
         "add_out_norm": "of the norm before the logits",
         "add_post_blocks_norm": "of the norm before the logits",
+        "cell_norm_eps": "not read by the model code",
+        "force_bos_token_insert": "generation",
+        "logits_soft_cap": "caps the logits of the tokens",
         "head_dim": "derived: width of all values / heads",
         "igate_bias_init_range": "initialisation of weights a checkpoint replaces",
         "output_logit_soft_cap": "caps the logits of the tokens",

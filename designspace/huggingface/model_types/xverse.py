@@ -2,13 +2,13 @@
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, llama_like
+from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(hidden=5120, layers=40, heads=40, inner=13824, vocab=100278, length=8192)
 
 
 def _stack(config: Config) -> Stack:
-    return llama_like(config, "softmax_rope", DEFAULTS, may_window=False)
+    return llama_like(config, "softmax_rope", DEFAULTS)
 
 
-importer = Importer(_stack, ignores={"max_tokenizer_truncation": "of the tokenizer"})
+importer = Importer(_stack, ignores={**NO_WINDOW, "max_tokenizer_truncation": "of the tokenizer"})

@@ -18,7 +18,14 @@ from designspace.huggingface.parts import (
     model,
     sizes,
 )
-from designspace.huggingface.selective import IGNORES, UNROTATED, channel_heads, mamba_mixer, step_range
+from designspace.huggingface.selective import (
+    IGNORES,
+    UNROTATED,
+    channel_heads,
+    mamba_mixer,
+    silu_activation,
+    step_range,
+)
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=3712, layers=76, heads=16, inner=14848, vocab=32000, length=4096)
@@ -32,7 +39,8 @@ def _stack(config: Config) -> Stack:
     inner = config.integer("mamba_expand", default=2) * hidden
     groups = config.integer("n_mamba_heads", default=2)
     if inner % groups:
-        raise config.error("n_mamba_heads", f"{groups} heads do not divide the inner width {inner}.")
+        raise config.error("n_mamba_heads", f"`n_mamba_heads` must divide the inner width {inner}, got {groups}.")
+    silu_activation(config, "hidden_mamba_act")
     mamba = mamba_mixer(
         channel_heads(inner, config.integer("mamba_d_state", default=16), groups),
         conv=config.integer("mamba_d_conv", default=4),
@@ -88,7 +96,6 @@ importer = Importer(
         **UNROTATED,
         "attn_layer_offset": "the list of layer types decides",
         "attn_layer_period": "the list of layer types decides",
-        "hidden_mamba_act": "SiLU after the convolution and in the gate",
         "mamba_dt_rank": "width of the projection of the step: parameters, not the tuple",
     },
 )

@@ -22,6 +22,7 @@ from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=2560, layers=54, heads=32, inner=10240, vocab=32000, length=4096)
 LONG_CONTEXT = 16384
+DEFAULT_STATE_HEADS = 8
 HYBRIDS = (6, 12, 18, 24, 30, 36, 42, 47, 51)
 
 
@@ -47,9 +48,10 @@ def _attention(config: Config, hidden: int) -> MixerSpec:
 
 def _mamba2(config: Config, hidden: int) -> MixerSpec:
     inner = config.integer("mamba_expand", default=2) * hidden
-    num_heads = config.integer("n_mamba_heads", default=8)
+    derived = inner // config.integer("mamba_headdim") if config.has("mamba_headdim") else DEFAULT_STATE_HEADS
+    num_heads = config.integer("n_mamba_heads", default=max(derived, 1))
     if inner % num_heads:
-        raise config.error("n_mamba_heads", f"{num_heads} heads do not divide the inner width {inner}.")
+        raise config.error("n_mamba_heads", f"`n_mamba_heads` must divide the inner width {inner}, got {num_heads}.")
     width = config.integer("mamba_headdim", default=inner // num_heads)
     if width * num_heads != inner:
         raise config.error("mamba_headdim", f"`mamba_headdim` must be {inner // num_heads}, inner width / heads.")
@@ -57,8 +59,9 @@ def _mamba2(config: Config, hidden: int) -> MixerSpec:
         config,
         num_heads=num_heads,
         head_dim=width,
-        state_dim=config.integer("mamba_d_state", default=64),
+        state_dim=config.integer("mamba_d_state", "state_size", default=64),
         groups=config.integer("mamba_ngroups", default=1),
+        key="mamba_ngroups",
     )
     step = step_range(config)
     floored_step(config, step[0])
@@ -97,6 +100,6 @@ importer = Importer(
         "use_shared_block_lora": "parameters of the shared block, not the tuple",
         "use_shared_mlp_adapter": "parameters of the shared block, not the tuple",
         "use_shared_mlp_lora": "parameters of the shared block, not the tuple",
-        "state_size": "mamba_d_state is read",
+        "sliding_window": "no window in the model code",
     },
 )

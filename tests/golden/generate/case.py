@@ -44,6 +44,7 @@ class LayerCase:
         raw: pre-activations of the tokens, (T, streams, width), by the names of `designspace.streams`.
         parameters: by the same names.
         stage: `gate`, pre-activation of the output gate, and `weight`, `bias` of the output norm.
+        latent: weights `norm` and `up` of the map from the latent vector to keys and values.
         y: (T, heads * head_dim).
         fields: sizes and constants that differ from the catalogue entry.
     """
@@ -54,11 +55,12 @@ class LayerCase:
     y: Tensor
     fields: dict[str, Any]
     stage: dict[str, Tensor] = field(default_factory=dict)
+    latent: dict[str, Tensor] = field(default_factory=dict)
 
     @property
     def arrays(self) -> dict[str, Tensor]:
         """The arrays of the file."""
-        groups = {"raw": self.raw, "parameter": self.parameters, "stage": self.stage}
+        groups = {"raw": self.raw, "parameter": self.parameters, "stage": self.stage, "latent": self.latent}
         named = {f"{group}.{name}": one for group, members in groups.items() for name, one in members.items()}
         return named | {"y": self.y}
 

@@ -13,6 +13,7 @@ from case import GOLDEN, Draw, LayerCase, LayerReference, main
 from tiny_models import ATTENTION, HEADS, HIDDEN, KV_HEADS, TINY, WIDTH, caught, tiny_model
 from torch import Tensor
 from transformers.models.bloom.modeling_bloom import BloomConfig, BloomModel
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Config, DeepseekV3Model
 from transformers.models.falcon.modeling_falcon import FalconConfig, FalconModel
 from transformers.models.falcon_mamba.modeling_falcon_mamba import FalconMambaConfig, FalconMambaModel
 from transformers.models.gemma2.modeling_gemma2 import Gemma2Config, Gemma2Model
@@ -219,6 +220,48 @@ def _fused_alibi(draw: Draw, model: Any, *, scaled: bool) -> LayerCase:
     return LayerCase(f"transformers {type(attention).__name__} (alibi)", raw, {}, found["y"][0], fields)
 
 
+def mla(draw: Draw) -> LayerCase:
+    """DeepSeek-V2-Lite: keys and values of all heads from one latent; the rotating channels come first here.
+
+    YaRN with `mscale` = `mscale_all_dim`, as in the published models: it multiplies the scores, not the angles.
+    """
+    heads, latent, own, rotating, value = 2, 5, 6, 4, 7
+    rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 40.0, "original_max_position_embeddings": 64}
+    config = DeepseekV3Config(
+        **TINY,
+        num_attention_heads=heads,
+        num_key_value_heads=heads,
+        q_lora_rank=None,
+        kv_lora_rank=latent,
+        qk_nope_head_dim=own,
+        qk_rope_head_dim=rotating,
+        v_head_dim=value,
+        first_k_dense_replace=1,
+        rope_parameters=rope | {"mscale": 0.707, "mscale_all_dim": 0.707, "beta_fast": 32, "beta_slow": 1},
+        max_position_embeddings=2560,
+    )
+    model = tiny_model(draw, DeepseekV3Model, config)
+    attention = model.layers[0].self_attn
+    parts = {"q": attention.q_proj, "down": attention.kv_a_proj_with_mqa}
+    found = caught(draw, model, parts, attention.o_proj)
+    fixed, turning = _streams(found["q"], heads).split([own, rotating], dim=-1)
+    compressed, shared = found["down"].split([latent, rotating], dim=-1)
+    scaling = {"kind": "yarn", "factor": 40.0, "original_length": 64, "beta_fast": 32.0, "beta_slow": 1.0}
+    fields = {
+        "heads": {"num_heads": heads, "state_dim": own + rotating, "head_dim": value}
+        | {"latent_dim": latent, "shared_key_dim": rotating},
+        "rotation": {"fraction": rotating / (own + rotating), "theta": 10000.0, "scaling": scaling},
+        "scaling": {"base": (own + rotating) ** -0.5 * (0.1 * 0.707 * math.log(40.0) + 1.0) ** 2},
+    }
+    raw = {
+        "q": torch.cat([turning, fixed], dim=-1),
+        "latent": _streams(compressed, 1),
+        "shared_key": _streams(shared, 1),
+    }
+    maps = {"norm": attention.kv_a_layernorm.weight, "up": attention.kv_b_proj.weight}
+    return LayerCase("transformers DeepseekV3Attention", raw, {}, found["y"][0], fields, latent=maps)
+
+
 def lightning_minimax(draw: Draw) -> LayerCase:
     """MiniMax-01, the first of two layers, in blocks of 8 tokens."""
     heads = 4
@@ -382,7 +425,9 @@ def kda(draw: Draw) -> LayerCase:
 
 def rg_lru(draw: Draw) -> LayerCase:
     """Griffin's unit alone, at positions 1, 2, ...: position 0, which is not rescaled, is none of them."""
-    config = RecurrentGemmaConfig(hidden_size=CHANNELS, lru_width=CHANNELS, num_attention_heads=2, num_key_value_heads=1)
+    config = RecurrentGemmaConfig(
+        hidden_size=CHANNELS, lru_width=CHANNELS, num_attention_heads=2, num_key_value_heads=1
+    )
     unit = RecurrentGemmaRglru(config).double()
     for parameter in unit.parameters():
         parameter.copy_(draw.normal(*parameter.shape))
@@ -416,13 +461,14 @@ def rwkv4(draw: Draw) -> LayerCase:
         "gate_bias": torch.zeros(CHANNELS),
     }
     stage = {"gate": found["gate"][0]}
-    return LayerCase(
-        "transformers RwkvSelfAttention", raw, parameters, found["y"][0], {"heads": CHANNEL_SIZES}, stage
-    )
+    return LayerCase("transformers RwkvSelfAttention", raw, parameters, found["y"][0], {"heads": CHANNEL_SIZES}, stage)
 
 
 def mlstm_exp(draw: Draw) -> LayerCase:
-    """xLSTM 7B: gates capped at 15, layer norm per head, sigmoid output gate."""
+    """xLSTM 7B: gates capped at 15, layer norm per head, sigmoid output gate.
+
+    The norm there has weights for each head; ours shares them, so the heads get the same.
+    """
     config = xLSTMConfig(
         vocab_size=8,
         hidden_size=HIDDEN,
@@ -434,6 +480,8 @@ def mlstm_exp(draw: Draw) -> LayerCase:
     )
     model = tiny_model(draw, xLSTMModel, config)
     layer = model.blocks[0].mlstm_layer
+    weight = layer.multihead_norm.weight.view(HEADS, -1)
+    weight.copy_(weight[:1].expand_as(weight))
     names = {"q": "q", "k": "k", "v": "v", "gate": "igate_preact", "decay": "fgate_preact", "output": "ogate_preact"}
     found = caught(draw, model, {name: getattr(layer, module) for name, module in names.items()}, layer.out_proj)
     cap = config.gate_soft_cap
@@ -446,7 +494,7 @@ def mlstm_exp(draw: Draw) -> LayerCase:
         "normalization": {"eps": config.eps},
         "io": {"norm_eps": config.norm_eps},
     }
-    stage = {"gate": found["output"][0], "weight": layer.multihead_norm.weight}
+    stage = {"gate": found["output"][0], "weight": weight[0]}
     return LayerCase("transformers xLSTMLayer", raw, parameters, found["y"][0], fields, stage)
 
 
@@ -459,6 +507,7 @@ REFERENCES: dict[str, LayerReference] = {
     "lightning_minimax": lightning_minimax,
     "mamba": mamba,
     "mamba2": mamba2,
+    "mla": mla,
     "mlstm_exp": mlstm_exp,
     "rg_lru": rg_lru,
     "rwkv4": rwkv4,

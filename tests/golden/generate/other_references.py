@@ -18,6 +18,7 @@ from performer_pytorch.performer_pytorch import (
     gaussian_orthogonal_random_matrix,
     softmax_kernel,
 )
+from s5.init import make_DPLR_HiPPO
 from s5.s5_model import apply_ssm, discretize_zoh
 from torch import Tensor
 from x_transformers.attend import Attend
@@ -76,8 +77,18 @@ def _run(draw: Draw, module: Any, projection: str, count: int) -> tuple[Tensor, 
 
 
 def qlstm(draw: Draw) -> Case:
+    """The forget gate sigmoid(f)."""
+    return _qlstm(draw, draw.normal(CHANNELS, draw.seq_len).sigmoid())
+
+
+def qlstm_reversed(draw: Draw) -> Case:
+    """The reversed gate: sigmoid(-f)^relu(alpha) with alpha > 0 per channel."""
+    power = draw.uniform(CHANNELS, 1, low=0.2, high=2.0)
+    return _qlstm(draw, (-draw.normal(CHANNELS, draw.seq_len)).sigmoid() ** power)
+
+
+def _qlstm(draw: Draw, a: Tensor) -> Case:
     """The scan of the published code; input and output gates multiply outside it."""
-    a = draw.normal(CHANNELS, draw.seq_len).sigmoid()
     v = draw.normal(CHANNELS, draw.seq_len).sigmoid() * draw.normal(CHANNELS, draw.seq_len)
     gate = draw.normal(CHANNELS, draw.seq_len).sigmoid()
     y = gate * scan(a[None], v[None])[0]
@@ -154,30 +165,43 @@ def lru_s5(draw: Draw) -> Case:
 
 
 def s4d(draw: Draw) -> Case:
-    """A diagonal state space of zero-order hold per channel: n / 2 complex states, y = 2 Re(C x) + D u."""
-    signals, y = _diagonal_ssm(draw, draw.normal(2, draw.seq_len))
+    """S4D-Lin, zero-order hold: n / 2 complex states per channel, y = 2 Re(C x) + D u."""
+    poles = torch.complex(torch.full((3,), -0.5), torch.pi * torch.arange(3))
+    signals, y = _diagonal_ssm(draw, poles, draw.normal(2, draw.seq_len))
     return Case("s5-pytorch discretize_zoh and apply_ssm, one channel at a time", signals, y, _halves(signals))
 
 
+def s4(draw: Draw) -> Case:
+    """The same with the poles of HiPPO-LegS, the normal part in its eigenbasis, that have Im > 0."""
+    poles = torch.from_numpy(make_DPLR_HiPPO(6)[0])
+    signals, y = _diagonal_ssm(draw, poles[poles.imag > 0].to(torch.complex64), draw.normal(2, draw.seq_len))
+    return Case("s5-pytorch make_DPLR_HiPPO, discretize_zoh and apply_ssm", signals, y, _halves(signals))
+
+
 def h3(draw: Draw) -> Case:
-    """y = q * ssm(k v): the gates of H3 around the same state space; what the shift makes of k is an input here."""
+    """y = q * ssm(k v): the gates of H3 around the state space; what the shift makes of k is an input here.
+
+    The skip D q k v is a bonus that acts on one static channel.
+    """
     q, k, v = (draw.normal(2, draw.seq_len) for _ in range(3))
-    signals, y = _diagonal_ssm(draw, k * v)
-    signals["q"], signals["k"] = signals["q"] * q[..., None], signals["k"] * k[..., None]
-    signals["v"], y = v[..., None], y * q[..., None]
-    skip = signals.pop("D")
-    y = y - (skip[:, None] * q * k * v)[..., None]
-    return Case("s5-pytorch discretize_zoh and apply_ssm between two products", signals, y, _halves(signals))
+    poles = torch.complex(torch.full((3,), -0.5), torch.pi * torch.arange(3))
+    signals, y = _diagonal_ssm(draw, poles, k * v)
+    static_q, static_k = signals["q"][:, 0], signals["k"][:, 0]
+    bonus = torch.zeros_like(static_q)
+    bonus[:, 0] = signals.pop("D") / (static_q[:, 0] * static_k[:, 0])
+    signals |= {"q": signals["q"] * q[..., None], "k": signals["k"] * k[..., None], "v": v[..., None], "bonus": bonus}
+    return Case(
+        "s5-pytorch discretize_zoh and apply_ssm between two products", signals, y * q[..., None], _halves(signals)
+    )
 
 
 def _halves(signals: dict[str, Tensor]) -> dict[str, Any]:
     return {"pair": "half", "half": signals["ang"].shape[-1]}
 
 
-def _diagonal_ssm(draw: Draw, u: Tensor) -> tuple[dict[str, Tensor], Tensor]:
+def _diagonal_ssm(draw: Draw, poles: Tensor, u: Tensor) -> tuple[dict[str, Tensor], Tensor]:
     """The signals and the output of one diagonal state space per channel of u, (channels, T)."""
-    states, channels = 3, u.shape[0]
-    poles = torch.complex(torch.full((states,), -0.5), torch.pi * torch.arange(states))
+    states, channels = len(poles), u.shape[0]
     b, c = (torch.complex(draw.normal(channels, states), draw.normal(channels, states)) for _ in range(2))
     step, skip = draw.uniform(channels, low=0.05, high=0.5), draw.normal(channels)
     outputs, keys, factors = [], [], []
@@ -231,7 +255,9 @@ REFERENCES: dict[str, Reference] = {
     "mlstm_sig_nonorm": mlstm_sig_nonorm,
     "performer": performer,
     "qlstm": qlstm,
+    "qlstm_reversed": qlstm_reversed,
     "relu_attn": relu_attn,
+    "s4": s4,
     "s4d": s4d,
     "s5": s5,
     "slstm_R0": slstm_without_recurrence,

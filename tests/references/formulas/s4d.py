@@ -15,17 +15,16 @@ SMALL = {"decay": {"initial": (0.05, 0.99)}}  # as after training: a floor of th
 
 def formula(mixer: MixerSpec, raw: Raw, parameters: Raw) -> Tensor:
     u = raw["v"][..., 0].transpose(1, 2)
-    radius = torch.exp(-torch.exp(parameters["decay_bias"]))
-    response = kernel(
-        radius, parameters["angle"], _complex(parameters["q_static"]), _complex(parameters["k_static"]), u
-    )
-    return (convolved(response, u) + parameters["skip"][:, None] * u).transpose(1, 2)[..., None]
+    y = convolved(kernel(parameters, u.shape[-1]), u) + parameters["skip"][:, None] * u
+    return y.transpose(1, 2)[..., None]
 
 
-def kernel(radius: Tensor, angle: Tensor, read: Tensor, write: Tensor, u: Tensor) -> Tensor:
-    """Re sum_m conj(read_m) write_m lambda_m^l for the lags of u; [channels, seq_len]."""
-    power = torch.polar(radius, -angle)[..., None] ** torch.arange(u.shape[-1], dtype=u.dtype)
-    response: Tensor = torch.einsum("cm,cml->cl", read.conj() * write, power).real
+def kernel(parameters: Raw, seq_len: int) -> Tensor:
+    """Re sum_m conj(read_m) write_m lambda_m^l for the lags l; [channels, seq_len]."""
+    modes = torch.polar(torch.exp(-torch.exp(parameters["decay_bias"])), -parameters["angle"])
+    powers = modes[..., None] ** torch.arange(seq_len, dtype=parameters["angle"].dtype)
+    weight = pairs(parameters["q_static"]).conj() * pairs(parameters["k_static"])
+    response: Tensor = torch.einsum("cm,cml->cl", weight, powers).real
     return response
 
 
@@ -37,6 +36,6 @@ def convolved(response: Tensor, u: Tensor) -> Tensor:
     return result[..., : u.shape[-1]]
 
 
-def _complex(x: Tensor) -> Tensor:
+def pairs(x: Tensor) -> Tensor:
     """Channels m and m + n / 2 as real and imaginary part."""
     return torch.complex(*x.chunk(2, dim=-1))

@@ -1,0 +1,59 @@
+"""zaya: compressed convolutional attention: q and k convolved over three tokens, half of each value one token late.
+
+Source: arXiv 2510.04476; transformers 5.24, modeling_zaya: l2 norm times sqrt(head_dim), which is RMS, and a learned
+temperature per key head before the rotation of half the channels.
+"""
+
+from typing import Any
+
+from designspace.huggingface.config import Config
+from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, gated_mlp, layer_types
+from designspace.huggingface.rope import rotary
+
+DEFAULTS = Defaults(hidden=2048, layers=40, heads=8, kv_heads=2, head_dim=128, inner=2048, vocab=262272, length=131072)
+THETAS = {"hybrid": 5_000_000.0, "hybrid_sliding": 10_000.0}
+FRACTION = 0.5
+TAPS = 2
+
+
+def _stack(config: Config) -> Stack:
+    hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
+    heads = attention_sizes(config, hidden, DEFAULTS)
+    num_layers = config.depth("num_hidden_layers", default=DEFAULTS.layers)
+    kinds = layer_types(config, num_layers, known=tuple(THETAS)) or ["hybrid"] * num_layers
+    depthwise, grouped = (config.integer(key, default=TAPS) for key in ("cca_time0", "cca_time1"))
+    config.approximate("cca_time1", "the second convolution mixes channels of a head; here all taps are depthwise")
+    config.note("values", "in code: half of each value comes from the token before, which two taps hold")
+    config.note("q/k norm", "in code: l2 times sqrt(head_dim), and a learned temperature per key head")
+    by_kind = {
+        kind: from_catalogue(
+            "softmax_qknorm",
+            heads=heads,
+            rotation=_rotation(config, heads["state_dim"], kind),
+            features={"norm": "rms"},
+            scaling={"learnable": True},
+            support={"window": config.integer("sliding_window") if kind == "hybrid_sliding" else None},
+            io={"short_conv": {"width": depthwise + grouped - 1, "on": ["q", "k", "v"]}},
+        )
+        for kind in sorted(set(kinds))
+    }
+    channel = gated_mlp(config, hidden, "moe_intermediate_size", default=DEFAULTS.inner)
+    return decoder(config, [by_kind[kind] for kind in kinds], hidden=hidden, defaults=DEFAULTS, channel=channel)
+
+
+def _rotation(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
+    return rotary(config, head_dim, fraction=FRACTION, theta=THETAS[kind], layer_kind=kind)
+
+
+importer = Importer(
+    _stack,
+    ignores={
+        "hybrid": "no layer of this kind",
+        "hybrid_sliding": "no layer of this kind",
+        "lm_head_bias": "outside the mixer",
+        "router_hidden_size": "routing of the channel mixer",
+        "rope_type": "beside the layer kinds it has no effect",
+        "sliding_window": "no sliding layer",
+    },
+)
