@@ -3,19 +3,26 @@
 import networkx as nx
 
 from designspace.candidate import Candidate
+from designspace.composition import Parallel
+from designspace.mixer import MixerSpec
+from designspace.outside import Outside
 
 
 def graph(candidate: Candidate) -> "nx.DiGraph[str]":
-    """Nodes: embedding, mixer, channel, merge, head. Edges: `main` path with its norm, `skip` with its weight lambda.
+    """The stack of a candidate, every layer written out.
 
-    Node attributes: `kind`, `layer` (from 0), and for a mixer `path` (in the spec file) and `mixer` (the record).
+    Nodes: embedding, mixer, outside, channel, merge, head. Edges: `main` path with its norm (after a mixer also the
+    weight of its branch and the order in which it reads), `skip` with its weight lambda.
+
+    Node attributes: `kind`, `layer` (from 0), and for a mixer, in the grammar or outside, `path` (in the spec file) and
+    `mixer` (the record).
     """
     stack: nx.DiGraph[str] = nx.DiGraph(name=candidate.name)
     stack.add_node("embedding", kind="embedding", layer=-1, positions=candidate.model.positions)
     stream, layer = "embedding", 0
     for index, block in enumerate(candidate.blocks):
         for _ in range(block.repeat):
-            if block.mixers:
+            if block.mixer is not None:
                 stream = _add_mixers(stack, candidate, index=index, layer=layer, stream=stream)
             if block.channel_mixer.kind != "none":
                 stream = _add_channel(stack, candidate, index=index, layer=layer, stream=stream)
@@ -30,11 +37,18 @@ def _add_mixers(stack: "nx.DiGraph[str]", candidate: Candidate, *, index: int, l
     merge = f"layer{layer}.merge"
     stack.add_node(merge, kind="merge", layer=layer)
     paths = [located.path for located in candidate.mixers() if located.block == index]
-    for branch, (path, mixer) in enumerate(zip(paths, block.mixers, strict=True)):
-        node = f"layer{layer}.mixer" + (f"{branch}" if len(block.mixers) > 1 else "")
-        stack.add_node(node, kind="mixer", layer=layer, path=path, mixer=mixer)
+    branches: list[tuple[str, MixerSpec | Outside]] = list(zip(paths, block.mixers, strict=True))
+    if isinstance(block.mixer, Outside):
+        branches = [(f"blocks[{index}].mixer", block.mixer)]
+    parallel = block.mixer if isinstance(block.mixer, Parallel) else None
+    weights = (1.0,) if parallel is None else parallel.branch_weights
+    orders = ("forward",) * len(branches) if parallel is None else parallel.orders or ("forward",) * len(branches)
+    for branch, ((path, mixer), weight, order) in enumerate(zip(branches, weights, orders, strict=True)):
+        node = f"layer{layer}.mixer" + (f"{branch}" if len(branches) > 1 else "")
+        kind = "outside" if isinstance(mixer, Outside) else "mixer"
+        stack.add_node(node, kind=kind, layer=layer, path=path, mixer=mixer)
         stack.add_edge(stream, node, role="main", norm=block.norm.kind)
-        stack.add_edge(node, merge, role="main", norm="none")
+        stack.add_edge(node, merge, role="main", norm="none", weight=weight, order=order)
     if block.skip.weight > 0:
         stack.add_edge(stream, merge, role="skip", weight=block.skip.weight)
     return merge

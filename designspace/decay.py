@@ -31,8 +31,9 @@ DecayMap = Literal[
 class Decay(Spec):
     """How a stored key shrinks per step: a_t, one factor per head (scalar) or per key channel (diagonal).
 
-    `range` bounds a_t always; `initial` is where a_t starts over heads, channels and tokens: the ends, or the
-    5 % and 95 % quantiles where the reference draws it from an unbounded law.
+    `range` bounds a_t always; `initial` is where a_t starts over heads, channels and tokens: the ends of the law that
+    the reference draws it from, or its 5 % and 95 % quantiles where the catalogue entry says so (always where the law
+    is unbounded, sometimes where it is bounded).
     `spacing` says how the heads of a constant decay lie between the ends: evenly in log(1 - a) (RetNet), in the rate
     -log a (TransNormerLLM) or in log(-log a) (Lightning attention).
     With a rotation, a diagonal decay has one value per rotated pair, so that the two commute.

@@ -133,7 +133,7 @@ def get(name: str) -> Entry:
     for package in (PACKAGE, OUTSIDE_PACKAGE):
         if name in units.names(package):
             return units.load_unit(package, name, "entry", Entry)
-    covering = next((entry for entry in map(get, names()) if name in entry.also), None)
+    covering = next((entry for entry in map(get, (*names(), *outside_names())) if name in entry.also), None)
     if covering is not None:
         raise SpecError(f"{quoted(name)} is described by the catalogue entry `{covering.name}`; use that name.")
     close = nearest(name, (*names(), *outside_names()))

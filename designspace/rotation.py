@@ -14,11 +14,11 @@ class Rotation(Spec):
 
     `constant`: w_m = theta^(-2m / rotated channels); `learned`: one angle per head and pair, which starts within
     `initial` (radians per step; evenly in the logarithm over heads and pairs, evenly where it starts at 0; the constant
-    angles where none is given); `input`: computed from the token. `fraction` of the channels rotate, the first ones.
-    Pairing `half` joins channel m and m + half of the rotated channels, `interleaved` 2m and 2m + 1. `scaling`
-    stretches constant angles; `attention_factor` multiplies the rotating channels of q and of k (YaRN:
-    0.1 ln(factor) + 1), so the rotated part of a score takes its square. `phase_dtype` is execution: it does not change
-    the function.
+    angles where none is given); `input`: computed from the token, and times the step dt where `scaling.gate` is `dt`.
+    `fraction` of the channels rotate, the first ones. Pairing `half` joins channel m and m + half of the rotated
+    channels, `interleaved` 2m and 2m + 1. `scaling` stretches constant angles; `attention_factor` multiplies the
+    rotating channels of q and of k (YaRN: 0.1 ln(factor) + 1), so the rotated part of a score takes its square.
+    `phase_dtype` is execution: it does not change the function.
     """
 
     source: Literal["none", "constant", "learned", "input"] = "none"

@@ -3,8 +3,8 @@
 Every field is drawn on its own, with the options that the fields drawn before it leave open; the validators of the
 spec have the last word. Options stand in order of simplicity, so that hypothesis shrinks towards the defaults.
 
-A key that is not drawn here takes the options that the full grammar reads off the models (`search.grammar`), so new keys
-of the grammar are tested at once. The grammar's own filling is no sampler for these tests: it keeps the sizes of a
+A key that is not drawn here takes the options that the full grammar reads off the models (`search.grammar`), so new
+keys of the grammar are tested at once. The grammar's own filling is no sampler for these tests: it keeps the sizes of a
 protocol, and leaves keys without a meaning at their default, while fingerprints have to see through them.
 """
 

@@ -6,7 +6,8 @@ Tuple      phi = id with unit q, k = silu(conv x); A_t = a_t (I - beta_t k_t p_t
 State      n p per head, and 3 inputs of each short convolution
 Reference  fla.ops.comba.naive (takes a free p)
 Known for  erases less than it writes; the published kernel normalises p, so there c_h never reaches A
-Sizes      the defaults of fla CombaConfig (21 layers, width 2048, 6 heads of 256 with values of 512)
+Sizes      the defaults of fla CombaConfig (21 layers, width 2048, 6 heads of 256 with values of 512); a starts like
+           Gated DeltaNet
 Left out   the output correction q - D p before the norm of q
 """
 

@@ -10,6 +10,7 @@ Known for  noise that both maps have in common cancels: less attention on irrele
 Sizes      the 3B model (28 layers, width 3072, 12 heads with two keys of 128); lambda starts at 0.8 - 0.6 exp(-0.3 l)
 Left out   lambda is exp(l1 . l1') - exp(l2 . l2') + its start there, one learned number here; the constant factor 1 -
            lambda after the norm, which the output projection takes
+Also       diff_attention, differential_attention
 """
 
 import math

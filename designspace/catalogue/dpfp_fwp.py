@@ -7,7 +7,7 @@ Reference  fla.modules.feature_map.DPFPFeatureMap with fla.ops.delta_rule.naive
 Known for  the delta rule for linear transformers, and the proof that 2 nu n keys fit; |k| <= 1 keeps A_t a
            contraction
 Sizes      the small language model of the paper (16 layers, width 128, 8 heads of 16), nu = 3
-Also       fast_weight_programmer
+Also       fast_weight_programmer, fast_weight_programmers, dpfp
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -6,7 +6,9 @@ Tuple      phi = id with unit q, k = silu(conv x); A_t = a_t prod_m (I - beta_tm
 State      n p per head, and 3 inputs of each short convolution
 Reference  fla.ops.gated_delta_product.naive
 Known for  products of reflections are rotations: permutation groups that one reflection per token cannot track
-Sizes      the defaults of fla GatedDeltaProductConfig (21 layers, width 2048), two micro-steps
+Sizes      the defaults of fla GatedDeltaProductConfig (21 layers, width 2048), two micro-steps; a starts like
+           Gated DeltaNet
+Also       deltaproduct
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

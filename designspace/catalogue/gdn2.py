@@ -8,8 +8,8 @@ Reference  fla.ops.gdn2.naive
 Known for  erase gate on the key axis, write gate on the value axis; a step may expand (sigma_max 1.10 measured), so
            no product is certified
 Sizes      the defaults of fla (width 2048, 16 heads of 128), 24 layers; A uniform in [1, 16], dt log-uniform in
-           [0.001, 0.1]
-Left out   decay and output gate come through low-rank maps
+           [0.001, 0.1]; `initial` holds the 5 and 95 % quantiles
+Left out   A is one number per head there, one per key channel here; decay and output gate come through low-rank maps
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,7 +7,8 @@ State      1 per channel
 Reference  fla.ops.hgrn.naive.naive_recurrent_hgrn
 Known for  upper layers remember longer because the floor lo_l rises with depth; no state expansion, so weak recall
 Sizes      fla defaults at 340M (24 layers, width 1024)
-Left out   the floor l/L of each layer: here one range for all, with the first quantiles of all layers together
+Left out   the floor lo_l of each layer is learned there and starts at l/L, here it is 0 in all, with the first
+           quantiles of all layers together
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,7 +7,8 @@ State      n p per head
 Reference  fla.ops.gla.naive.naive_recurrent_gla with k = 1 - a
 Known for  state expansion without more parameters: the forget gate is the key
 Sizes      fla defaults at 340M (24 layers, width 1024, heads of 128)
-Left out   the floor l/L of each layer: here one range for all, with the first quantiles of all layers together
+Left out   the floor lo_l of each layer is learned there and starts at l/L, here it is 0 in all, with the first
+           quantiles of all layers together
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -8,8 +8,8 @@ Reference  fla.ops.kda.naive; transformers recurrent_kimi_delta_attention
 Known for  per-channel forgetting in the delta rule; three such layers for one of full attention in Kimi Linear
            48B-A3B
 Sizes      the 20 KDA layers of Kimi Linear (width 2304, 32 heads of 128) without its 7 MLA layers; A uniform in [1,
-           16], dt log-uniform in [0.001, 0.1]; the channel mixer is ours
-Left out   decay and output gate come through low-rank maps
+           16], dt log-uniform in [0.001, 0.1], `initial` the 5 and 95 % quantiles; the channel mixer is ours
+Left out   A is one number per head there, one per key channel here; decay and output gate come through low-rank maps
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,6 +7,7 @@ Reference  fla.ops.linear_attn.naive.naive_recurrent_linear_attn
 Known for  the fast weight programmer (Schmidhuber 1992) that every linear recurrence extends; its output grows with
            the length and it is blind to order
 Sizes      two layers of our own choice
+Also       linear_attention
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec

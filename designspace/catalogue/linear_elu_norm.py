@@ -7,6 +7,7 @@ Reference  fla.ops.linear_attn.naive.naive_recurrent_linear_attn(normalize=True)
 Known for  showed that transformers with a linear readout are recurrent networks; positive features cannot suppress a
            key
 Sizes      the image generation model of the paper (8 layers, 8 heads of 32)
+Also       linear_attention_elu1
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

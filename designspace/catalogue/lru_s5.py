@@ -6,10 +6,12 @@ Tuple      phi = id with static q, k, n = 2; A_t = r R(theta), r = exp(-exp(nu))
 State      2 real numbers per complex state
 Reference  own recurrence (the published code is JAX)
 Known for  a plain linear recurrence matches S4 on long-range arena once initialised on a ring and normalised; S5
-           (arXiv 2208.04933) is the same point
+           (arXiv 2208.04933) has the same structure
 Sizes      6 layers, width 512, 384 complex states; |lambda|^2 uniform in [0.9^2, 0.999^2], theta uniform in
-           [0, 2 pi]; `initial` holds the ends
-Left out   the input of a complex state is complex (two projections) there, real here; GLU after the layer
+           [0, 2 pi]; `initial` holds the ends. S5 starts elsewhere: at exp(dt lambda) of HiPPO-LegS, radii 0.951 to
+           0.9995
+Left out   the factor sqrt(1 - r^2) is where a learned gamma starts there, it follows r here; the input of a complex
+           state is complex (two projections) there, real here; GLU after the layer
 Also       lru, s5
 """
 

@@ -8,8 +8,10 @@ Reference  state-spaces/mamba tests mamba3_siso_step_ref
 Known for  complex eigenvalues that depend on the input track parity; no short convolution because the two taps
            replace it
 Sizes      Mamba-2 130M's stack (24 layers, width 768) with the defaults of the published module
-Left out   biases of q and k after the norm; the rate A_t is a second function of the token there, a parameter here;
-           the published stack has channel mixers
+Left out   biases of q and k after the norm; the rate A_t is a second function of the token there, softplus(x) but at
+           least 1e-4, a parameter here; all heads turn by one set of angles there (times their own dt), each by its own
+           here; the published stack has channel mixers
+Also       mamba3
 """
 
 import math

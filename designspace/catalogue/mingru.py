@@ -5,7 +5,7 @@ Tuple      phi = id with q = k = 1, n = 1; A_t = 1 - z_t, z = sigmoid(x); b_j = 
 State      1 per channel
 Reference  minGRU_pytorch.minGRU
 Known for  recurrent networks of 1997 trained by a parallel scan; starts with a half-life of one or two steps
-Sizes      the character language model of the paper (3 layers, width 384)
+Sizes      the character language model of the paper (3 layers, width 384); `initial` holds the 5 and 95 % quantiles
 Left out   the positive map g of the candidate state in the log-space version
 """
 

@@ -5,7 +5,7 @@ Tuple      phi = id with q = k = 1, n = 1; A_t = f_t / (f_t + i_t); b_j = i_j / 
 State      1 per channel
 Reference  minGRU_pytorch.minLSTM
 Known for  as minGRU, with two gates; starts with a half-life of one or two steps
-Sizes      the character language model of the paper (3 layers, width 384)
+Sizes      the character language model of the paper (3 layers, width 384); `initial` holds the 5 and 95 % quantiles
 Left out   the positive map g of the candidate state in the log-space version
 """
 

@@ -8,6 +8,7 @@ Known for  revises what it stored through the exponential gate; needs the runnin
 Sizes      xLSTM 7B (arXiv 2503.13427): 32 layers, width 4096; forget bias 3 to 6, input bias -10, which the cap of 15
            turns into 2.96 to 5.70 and -8.74
 Left out   the same cap on the forget logit
+Also       mlstm
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -6,7 +6,8 @@ Tuple      phi = id; A_t = sigmoid(f_t); b_j = sigmoid(i_j) n^-1/2; eta_i = max(
 State      n p + n per head
 Reference  mlstm_kernels native_siging.mlstm_siging_parallel_fw
 Known for  as good as the exponential gate without a running maximum: a faster kernel
-Sizes      xLSTM 7B's sizes (32 layers, width 4096) and biases
+Sizes      xLSTM 7B's sizes (32 layers, width 4096) and biases, without its cap on the logits of the gates: the kernels
+           of mlstm_kernels take them as they are; whether the models of the paper capped them is not in that code
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

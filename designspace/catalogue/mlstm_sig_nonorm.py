@@ -6,7 +6,8 @@ State      n p per head
 Reference  mlstm_kernels native_siging.mlstm_siging_parallel_fw(normalize=False)
 Known for  the normalizer state is not needed: the layer norm per head divides any factor of the row out again, so
            this is the point `mlstm_sig` under another name (one fingerprint)
-Sizes      xLSTM 7B's sizes (32 layers, width 4096) and biases
+Sizes      xLSTM 7B's sizes (32 layers, width 4096) and biases, without its cap on the logits of the gates: the kernels
+           of mlstm_kernels take them as they are; whether the models of the paper capped them is not in that code
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

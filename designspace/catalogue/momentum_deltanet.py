@@ -9,7 +9,9 @@ Known for  a second-order step: complex pairs of eigenvalues from real keys; a s
            measured), so no product is certified
 Sizes      the layer defaults of fla (width 1024, 4 heads of 256 with values of 512), 24 layers; a starts like Gated
            DeltaNet
-Left out   the output correction q - D k, the coupling of the bounds of a and beta, the floor of log mu
+Left out   the layer of fla erases with p = a_t k (the error is that of the decayed state), k here; eta = 1 + tanh in
+           (0, 2) there, a sigmoid here; mu = exp(-M softplus(x)) with log mu >= -2 there, a sigmoid here; the coupling
+           of the bounds of a and beta through eta; the output correction q - D k
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,7 +7,7 @@ State      1 per channel, and 3 inputs of the short convolution
 Reference  the formula of the paper (the published scan is CUDA)
 Known for  reads classical recurrent networks as one more dynamical system, and improves them with the gates of Mamba
 Sizes      two layers of our own choice; the gate starts at sigmoid of the convolved input, of standard deviation
-           0.65
+           0.65; `initial` holds the 5 and 95 % quantiles
 Left out   a GELU gate around the layer
 """
 

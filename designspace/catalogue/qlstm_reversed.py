@@ -7,8 +7,10 @@ State      1 per channel, and 3 inputs of the short convolution
 Reference  the formula of the paper (the published scan is CUDA)
 Known for  the swap of one gate for another that the paper uses to carry an idea from state space models to recurrent
            networks
-Sizes      two layers of our own choice; the gate starts at sigmoid of the convolved input, of standard deviation 0.65
-Left out   a GELU gate around the layer
+Sizes      two layers of our own choice; the gate starts at sigmoid of the convolved input, of standard deviation 0.65;
+           `initial` holds the 5 and 95 % quantiles
+Left out   alpha is one number for the layer there, which the ReLU can set to 0 (no decay); A is e^a > 0 per channel
+           here; a GELU gate around the layer
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec

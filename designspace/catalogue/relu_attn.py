@@ -6,6 +6,7 @@ State      T (n + p) per head
 Reference  x_transformers Attend(custom_attn_fn)
 Known for  matches softmax in vision transformers once divided by the sequence length; exact zeros on a half-line
 Sizes      two causal layers of our own choice; the paper is bidirectional
+Also       relu_attention
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec

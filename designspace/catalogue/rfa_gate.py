@@ -6,7 +6,8 @@ Tuple      phi = id with q, k = [cos W x, sin W x] / sqrt(m) of unit x; A_t = g_
 State      2 m p + 2 m per head
 Reference  none public that runs on a CPU: the formula of the paper
 Known for  the first gate on linear attention's state; the features are signed, so the row sum can reach 0
-Sizes      6 layers of width 512, of our own choice; the gate starts at sigmoid of unit-variance inputs
+Sizes      6 layers of width 512, of our own choice; the gate starts at sigmoid of unit-variance inputs,
+           `initial` holds the 5 and 95 % quantiles
 Also       rfa
 """
 

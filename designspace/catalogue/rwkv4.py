@@ -9,8 +9,8 @@ Known for  an attention-free language model at 14 G parameters: the exponent is 
            factorises
 Sizes      RWKV-4 169M (12 layers, width 768); w starts at -5 + 8 (h / (H - 1))^(0.7 + 1.3 l / (L - 1)); `initial` holds
            the 5 and 95 % quantiles over channels and layers
-Left out   the token shift of the key logit and the receptance (that of v is the convolution), the squared-ReLU
-           channel mixer
+Left out   the bonus is e^u > 0 there, a parameter of any sign here: below 0 the row sum can vanish; the token shift of
+           the key logit and the receptance (that of v is the convolution), the squared-ReLU channel mixer
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

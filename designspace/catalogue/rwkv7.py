@@ -7,10 +7,11 @@ State      n p per head
 Reference  fla.ops.generalized_delta_rule.dplr.naive.dplr_recurrence (which scales q by n^-1/2)
 Known for  recognises all regular languages; a step may expand (sigma_max 1.09 measured), so no product of steps is
            certified
-Sizes      RWKV-7 0.1B (12 layers, width 768); w's logit starts at -6.5 + 5 (h / (C - 1))^(0.85 + sqrt(l / (L - 1)));
-           `initial` holds the 5 and 95 % quantiles over channels and layers
-Left out   k scaled by 1 + (a - 1) k_a, value residual, low-rank maps, a linear output gate; the bonus is added before
-           the norm here, after it there
+Sizes      RWKV-7 0.1B (12 layers, width 768); w's logit starts at -6.5 + 5 (h / (C - 1))^(0.85 + sqrt(l / (L - 1)))
+           as in RWKV-LM; `initial` holds the 5 and 95 % quantiles over channels and layers. fla 0.6.0 starts at -5.5 +
+           6 (h / (C - 1))^(1 + (l / (L - 1))^0.3) and a term of the channel in its head
+Left out   u is k times a learned k_k, made unit, there, a projection of its own here; k scaled by 1 + (a - 1) k_a,
+           value residual, low-rank maps, a linear output gate; the bonus is added before the norm here, after it there
 """
 
 import math

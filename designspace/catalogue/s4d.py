@@ -4,7 +4,7 @@ Source     Gu et al., 2022, arXiv 2206.11893
 Tuple      phi = id with static q = 2C, k = (a - 1) B / lambda; A_t = exp(dt lambda) on 32 complex pairs; b_j = 1;
            eta_i = 1; D skip
 State      n = 64 real numbers per channel
-Reference  zoology.mixers.h3.ss_kernel_diag.SSKernelDiag
+Reference  state-spaces/s4 models/s4/s4d.py, S4DKernel (zero-order hold)
 Known for  long-range arena with a convolution of length T; nothing depends on the token, so it cannot select
            (selective copying)
 Sizes      6 layers of 512 channels; S4D-Lin: Re lambda = -1/2, Im lambda = pi m, dt log-uniform in [0.001, 0.1];

@@ -7,6 +7,7 @@ Reference  x_transformers Attend(causal, sigmoid=True), which has no offset
 Known for  no row normalization, so no reduction over the row; the offset -log T keeps the initial row sum near 1
 Sizes      two layers of our own choice
 Left out   LayerScale after the mixer
+Also       sigmoid_attention
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec

@@ -8,6 +8,7 @@ Known for  decoders without a position code: the causal mask alone lets two or m
            al., arXiv 2203.16634); best length generalisation of the codes compared in the paper. One layer is blind
            to the order of the past.
 Sizes      the base decoder of the paper (12 layers, width 768)
+Also       softmax, softmax_attention
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -8,6 +8,7 @@ Reference  transformers gpt_oss eager_attention_forward; fla naive_parallel_attn
 Known for  a head may attend to nothing: no first token has to serve as an attention sink (arXiv 2309.17453)
 Sizes      gpt-oss 20B (24 layers, width 2880); the channel mixer stands for one of its experts
 Left out   YaRN scaling of the angles, biases of the projections
+Also       sinks, attention_sinks, gpt_oss
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -8,6 +8,7 @@ Known for  a bounded readout: exp cannot overflow and no key can take more than 
 Sizes      Gemma 2 2B (26 layers, width 2304)
 Left out   every second layer sees a window of 4096 keys, each sub-layer has a second norm after it, and the channel
            mixer gates with GELU
+Also       softcap
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -7,6 +7,7 @@ Reference  fla naive_parallel_attn(window_size); transformers MistralAttention
 Known for  cost linear in the length; depth carries information W - 1 keys further per layer (Longformer, arXiv
            2004.05150)
 Sizes      Mistral 7B (32 layers, width 4096)
+Also       sliding_window
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -17,9 +17,6 @@ ENCODER = "an encoder: every token reads earlier and later ones, so there is no 
 IGNORES = {
     "classifier_dropout_prob": "training only",
     "directionality": "not read by the model code",
-    "finetuning_task": "book-keeping of the framework",
-    "num_labels": "which outputs are returned",
-    "output_past": "which outputs are returned",
     "pooler_dropout": "of the pooler, after the last layer",
     "pooler_fc_size": "of the pooler, after the last layer",
     "pooler_hidden_act": "of the pooler, after the last layer",

@@ -8,7 +8,7 @@ from designspace.candidate import MAX_LAYERS
 from designspace.document import Document
 from designspace.errors import SpecError
 from designspace.events import KeyPath
-from designspace.spec import Dtype
+from designspace.spec import LARGEST, Dtype
 
 DTYPES: tuple[Dtype, ...] = get_args(Dtype)
 
@@ -66,8 +66,8 @@ class Config:
 
     def finite(self, key: str, value: Any) -> float:
         """`value`, which stands at `key`, as a finite number."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < float("inf"):
-            raise self.error(key, f"`{key}` must be a finite number, got {value!r}.")
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+            raise self.error(key, f"`{key}` must be a number within 1e30 of zero, got {value!r}.")
         return float(value)
 
     def flag(self, *keys: str, default: bool) -> bool:

@@ -34,6 +34,7 @@ IGNORES = {
     "fuse_norm": "execution",
     "fuse_swiglu": "execution",
     "gate_low_rank_dim": "rank of the map to a gate: parameters, not the tuple",
+    "norm_first": f"not read by {SOURCE}",
     "qkv_bias": "a bias of a projection leaves the tuple as it is",
     "use_l2warp": "training loss",
 }
@@ -126,8 +127,10 @@ def softmax(config: Config, hidden: int, *, heads: int | None = 32, norm: bool =
 def short_conv(config: Config, *streams: Literal["q", "k", "v"], default: bool) -> dict[str, Any]:
     """`short_conv` on the streams where use_short_conv is true, else none."""
     if config.flag("use_short_conv", default=default):
+        fixed(config, "share_conv_kernel", value=False, why="q, k and v have convolutions of their own")
         return {"width": config.integer("conv_size", default=4), "on": list(streams)}
-    config.optional("conv_size")
+    for key in ("conv_size", "share_conv_kernel"):
+        config.optional(key)  # of a convolution that is switched off
     return {"width": 0, "on": []}
 
 

@@ -53,19 +53,19 @@ def window(config: Config, *, default: int) -> int | None:
     return config.integer("sliding_window", "sliding_window_size", default=default)
 
 
-def rotation_of(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
+def rotation_of(config: Config, head_dim: int, kind: str, *, length: int) -> dict[str, Any]:
     """`rotation` of a layer kind: nested `rope_parameters`, or the older keys, of which rope_local_base_freq holds for
-    sliding layers and rope_theta and rope_scaling for full ones.
+    sliding layers and rope_theta and rope_scaling for full ones. `length` is the class default of the longest sequence.
     """
     nested = config.data.get("rope_parameters")
     if isinstance(nested, dict) and (FULL in nested or SLIDING in nested):
         key, theta = ("rope_theta", GLOBAL_THETA) if kind == FULL else ("rope_local_base_freq", LOCAL_THETA)
-        rotation = rotary(config, head_dim, theta=theta, layer_kind=kind)
+        rotation = rotary(config, head_dim, theta=theta, layer_kind=kind, length=length)
         if config.number(key, default=rotation["theta"]) != rotation["theta"]:
             raise config.error(key, f"`{key}` contradicts `rope_parameters.{kind}.rope_theta`; keep one of them.")
         return rotation
     if kind == FULL:
-        return rotary(config, head_dim, theta=GLOBAL_THETA)
+        return rotary(config, head_dim, theta=GLOBAL_THETA, length=length)
     theta = config.number("rope_local_base_freq", default=LOCAL_THETA)
     return {"source": "constant", "theta": theta, "fraction": 1.0, "pairing": "half"}
 

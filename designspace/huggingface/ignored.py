@@ -46,7 +46,8 @@ IGNORED = {
     ),
     **_all(
         _OUTPUTS,
-        "output_attentions output_hidden_states output_scores return_dict return_dict_in_generate summary_activation"
+        "_num_labels num_labels output_attentions output_hidden_states output_past output_scores return_dict"
+        " return_dict_in_generate summary_activation"
         " summary_proj_to_labels summary_type summary_use_proj use_return_dict",
     ),
     **_all(_CHANNEL, "activation_function hidden_act hidden_activation mlp_bias mlp_hidden_act"),

@@ -139,12 +139,12 @@ def model_types() -> tuple[str, ...]:
 def _importer(config: Config, model_type: str) -> Importer:
     if (unit := model_type.replace("-", "_").lower()) in model_types():
         return units.load_unit(PACKAGE, unit, "importer", Importer)
-    near = difflib.get_close_matches(model_type, model_types(), n=3)
-    hint = f"; nearest: {', '.join(near)}" if near else ""
+    near = difflib.get_close_matches(model_type.lower(), model_types(), n=3, cutoff=0.0)
+    given = f"`model_type` {model_type!r} cannot be imported" if model_type else "the file names no `model_type`"
     raise config.error(
         "model_type",
-        f"`model_type` {model_type!r} cannot be imported{hint}; known: {', '.join(model_types())}."
-        " Write a spec instead.",
+        f"{given}; nearest: {', '.join(near)} (`sextant import --types` lists all {len(model_types())})."
+        " Write a spec instead: `sextant new --from catalogue:NAME`.",
     )
 
 

@@ -11,13 +11,21 @@ from typing import Any
 from designspace.candidate import AnyMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Stack
-from designspace.huggingface.parts import Defaults, decoder, from_catalogue
+from designspace.huggingface.parts import Defaults, decoder, from_catalogue, layer_types
 from designspace.huggingface.rope import nope, rotary, yarn_mscale
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 
+INDEXER = {
+    "index_head_dim": "of the indexer, which is outside the grammar",
+    "index_n_heads": "of the indexer, which is outside the grammar",
+    "index_skip_topk_offset": "which layers share the picked keys of another: outside the grammar",
+    "index_topk_freq": "which layers share the picked keys of another: outside the grammar",
+    "index_topk_pattern": "which layers share the picked keys of another: outside the grammar",
+    "indexer_rope_interleave": "of the indexer, which is outside the grammar",
+    "indexer_types": "which layers share the picked keys of another: outside the grammar",
+}
 IGNORES = {
-    "ep_size": "execution",
     "expert_ffn_hidden_size": "of the channel mixer",
     "mlp_layer_types": "routing of the channel mixer",
     "moe_router_enable_expert_bias": "routing of the channel mixer",
@@ -25,10 +33,8 @@ IGNORES = {
     "moe_shared_expert_intermediate_size": "of the channel mixer",
     "num_experts_shared": "routing of the channel mixer",
     "num_mtp_layers": "training only: extra layers that predict further tokens",
-    "num_nextn_predict_layers": "training only: extra layers that predict further tokens",
     "num_shared_experts": "routing of the channel mixer",
     "qk_lora_rank": "not read by the model code",
-    "topk_method": "routing of the channel mixer",
     "use_mtp": "training only: extra layers that predict further tokens",
 }
 
@@ -84,7 +90,7 @@ def query_rank(config: Config, latent: Latent) -> int | None:
 
 
 def latent_rotation(
-    config: Config, heads: dict[str, Any], *, theta: float, pairing: str, counted: int | None = None
+    config: Config, heads: dict[str, Any], defaults: Defaults, *, pairing: str, counted: int | None = None
 ) -> dict[str, Any]:
     """`rotation` of the shared channels of a key.
 
@@ -92,8 +98,17 @@ def latent_rotation(
         counted: channels that partial_rotary_factor is a share of; the rotary ones by default.
     """
     rotary_dim, width = heads["shared_key_dim"], heads["state_dim"]
+    if rotary_dim == 0 or rotary_dim % 2:
+        raise config.error("qk_rope_head_dim", f"`qk_rope_head_dim` must be even and positive, got {rotary_dim}.")
     counted = counted or rotary_dim
-    rotation = rotary(config, counted, fraction=rotary_dim / counted, theta=theta, pairing=pairing)
+    rotation = rotary(
+        config,
+        counted,
+        fraction=rotary_dim / counted,
+        theta=defaults.theta,
+        pairing=pairing,
+        length=defaults.length,
+    )
     if round(rotation["fraction"] * counted) != rotary_dim:
         raise config.error(
             "partial_rotary_factor",
@@ -137,7 +152,7 @@ def latent_mixer(
     return from_catalogue(
         "mla",
         heads=heads,
-        rotation=latent_rotation(config, heads, theta=defaults.theta, pairing=pairing, counted=counted),
+        rotation=latent_rotation(config, heads, defaults, pairing=pairing, counted=counted),
         scaling={"base": score_scale(config, heads["state_dim"]) * gain, **fields.pop("scaling", {})},
         **fields,
     )
@@ -173,6 +188,16 @@ def indexed(config: Config, dense: MixerSpec, *, topk: int) -> Outside:
         reason=f"an indexer keeps the index_topk = {kept} best keys of each query: the support depends on scores.",
         nearest=dense,
     )
+
+
+def indexed_stack(config: Config, defaults: Defaults, latent: Latent, *, topk: int, output_gate: str = "none") -> Stack:
+    """A stack of equal MLA layers with an indexer; the dense part has interleaved pairs in all such models."""
+    hidden = config.integer("hidden_size", default=defaults.hidden)
+    dense = latent_mixer(config, hidden, defaults, latent, pairing="interleaved", io={"gate": output_gate})
+    num_layers = config.depth("num_hidden_layers", default=defaults.layers)
+    layer_types(config, num_layers, known=("indexed_attention", "deepseek_sparse_attention"))
+    mixers = [indexed(config, dense, topk=topk)] * num_layers
+    return latent_stack(config, mixers, hidden=hidden, defaults=defaults)
 
 
 def no_rotation(mixer: MixerSpec) -> MixerSpec:

@@ -179,7 +179,8 @@ def _blocks(keys: _Keys, candidate: Candidate) -> list[Node]:
     for block in candidate.blocks:
         region = keys.at(words, layer) if words else keys.home
         node = _mapping(keys, BLOCK, region)
-        _content(node)["mixer"] = Entry(*region, _mixer(keys, block.mixer, region))
+        mixer = _mixer(keys, block.mixer, region)
+        _content(node)["mixer"] = Entry(mixer.start, mixer.end, mixer)
         nodes.append(node)
         layer += block.repeat
     return nodes

@@ -10,6 +10,7 @@ from designspace.huggingface.config import Config
 
 SCALES = ("linear", "dynamic", "yarn", "llama3", "longrope", "su", "proportional")
 PLAIN = ("default", "mrope")  # mrope: text tokens have one position in all three axes, which is the plain rotation
+ORIGINAL = "original_max_position_embeddings"
 LAYER_KINDS = (
     "full_attention",
     "sliding_attention",
@@ -41,10 +42,21 @@ def rotary(
     """
     parameters = _parameters(config, layer_kind)
     partial = _fraction(config, parameters, head_dim, default=fraction)
-    where = parameters if parameters.has("rope_theta") else config
-    angle_base = where.number("rope_theta", *(() if where is parameters else ("rotary_emb_base",)), default=theta)
+    angle_base = _base(config, parameters, default=theta, of_kind=layer_kind is not None)
+    config.optional(ORIGINAL)  # says nothing where the angles are not scaled
     rotation = {"source": "constant", "theta": angle_base, "fraction": partial, "pairing": pairing}
     return rotation | _scaling(config, parameters, length)
+
+
+def _base(config: Config, parameters: Config, *, default: float, of_kind: bool) -> float:
+    """theta, from the nested object or the file; where both hold one for all layers they must agree."""
+    if not parameters.has("rope_theta"):
+        return config.number("rope_theta", "rotary_emb_base", default=default)
+    theta = parameters.number("rope_theta")
+    if not of_kind and config.has("rope_theta") and config.number("rope_theta") != theta:
+        given = config.data["rope_theta"]
+        raise config.error("rope_theta", f"`rope_theta: {given}` contradicts {theta:g} in the rotary parameters.")
+    return theta
 
 
 def is_scaled(config: Config) -> bool:
@@ -130,12 +142,11 @@ def _scaling(config: Config, parameters: Config, length: int | None) -> dict[str
 
 
 def _original_length(config: Config, parameters: Config, length: int | None) -> int:
-    key = "original_max_position_embeddings"
-    if parameters.has(key):
-        return parameters.integer(key, least=2)
-    if config.has(key):
-        return config.integer(key, least=2)
-    return config.integer("max_position_embeddings", default=length, least=2)
+    """The training length, which may stand inside or outside; both must agree. Without it the longest sequence."""
+    given = [where.integer(ORIGINAL, least=2) for where in (parameters, config) if where.has(ORIGINAL)]
+    if len(set(given)) > 1:
+        raise parameters.error(ORIGINAL, f"`{ORIGINAL}` is {given[0]} here and {given[1]} outside; keep one.")
+    return given[0] if given else config.integer("max_position_embeddings", default=length, least=2)
 
 
 def _llama3(config: Config, parameters: Config, length: int | None) -> dict[str, Any]:

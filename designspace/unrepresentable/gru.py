@@ -15,7 +15,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="nonlinear_memory",
-    reason="gates and candidate read h_(t-1), so the state is a nonlinear function of past values and no product of matrices A_t that come from tokens.",
+    reason="gates and candidate read h_(t-1), so the state is a nonlinear function of past values and no product of"
+    " matrices A_t that come from tokens.",
     nearest=nearest,
 )
 entry = Entry.described(

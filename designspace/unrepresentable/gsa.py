@@ -15,7 +15,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="history_dependent",
-    reason="the query of the second pass is a softmax over slots of the first, so it depends on the whole prefix; each pass alone is a diagonal-decay mixer.",
+    reason="the query of the second pass is a softmax over slots of the first, so it depends on the whole prefix; each"
+    " pass alone is a diagonal-decay mixer.",
     nearest=nearest,
 )
 entry = Entry.described(

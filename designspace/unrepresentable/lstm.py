@@ -16,7 +16,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="nonlinear_memory",
-    reason="gates and input read h_(t-1), so the state is a nonlinear function of past values; with gates of the token alone it is qLSTM.",
+    reason="gates and input read h_(t-1), so the state is a nonlinear function of past values; with gates of the token"
+    " alone it is qLSTM.",
     nearest=nearest,
 )
 entry = Entry.described(

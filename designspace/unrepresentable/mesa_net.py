@@ -16,7 +16,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="history_dependent",
-    reason="the query (H_t + Lambda)^-1 q_t depends on all past keys; given that query the rest is a scalar-decay mixer.",
+    reason="the query (H_t + Lambda)^-1 q_t depends on all past keys; given that query the rest is a"
+    " scalar-decay mixer.",
     nearest=nearest,
 )
 entry = Entry.described(

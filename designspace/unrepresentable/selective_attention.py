@@ -15,7 +15,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="joint_readout",
-    reason="relu(s_tj) is not linear in the stored key k_j, so no transition A_t applies it; without the relu it is a shear.",
+    reason="relu(s_tj) is not linear in the stored key k_j, so no transition A_t applies it; without the relu it is a"
+    " shear.",
     nearest=nearest,
 )
 entry = Entry.described(

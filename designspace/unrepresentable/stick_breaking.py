@@ -15,7 +15,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="joint_readout",
-    reason="the weight of a key holds the scores of all keys between it and the reader, a transition that depends on the reader; the forget gate of FoX depends on the token only.",
+    reason="the weight of a key holds the scores of all keys between it and the reader, a transition that depends on"
+    " the reader; the forget gate of FoX depends on the token only.",
     nearest=nearest,
 )
 entry = Entry.described(

@@ -17,7 +17,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="nonlinear_memory",
-    reason="the memory is a multilayer perceptron (or has a layer norm in its loss): its update is nonlinear in the state; the linear case is Momentum DeltaNet.",
+    reason="the memory is a multilayer perceptron (or has a layer norm in its loss): its update is nonlinear in the"
+    " state; the linear case is Momentum DeltaNet.",
     nearest=nearest,
 )
 entry = Entry.described(

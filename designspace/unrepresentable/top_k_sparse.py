@@ -6,6 +6,7 @@ State      T (n + p) per head, and an index key per token
 Reference  transformers DeepseekV32 indexer; fla.ops.nsa.naive
 Known for  attention cost linear in the length at nearly the quality of dense attention (NSA, MoBA, DSA)
 Sizes      DeepSeek-V3.2 as far as the grammar holds it: its dense attention is the entry mla
+Also       top_k_sparse_attention
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec
@@ -15,7 +16,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="sparse_support",
-    reason="which keys a query reads is chosen from the scores of the whole row; given the mask it is exact, and dense softmax is the proxy.",
+    reason="which keys a query reads is chosen from the scores of the whole row; given the mask it is exact, and dense"
+    " softmax is the proxy.",
     nearest=nearest,
 )
 entry = Entry.described(

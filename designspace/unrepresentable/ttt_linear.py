@@ -7,6 +7,7 @@ State      n p per head
 Reference  fla.ops.ttt.naive.ttt_linear
 Known for  a hidden state that learns; without the layer norm and with mini-batches of one token it is the delta rule
 Sizes      the 1.3B model (24 layers, width 2048, 32 heads)
+Also       ttt
 """
 
 from designspace.candidate import Block, Candidate, ModelSpec
@@ -16,7 +17,8 @@ from designspace.outside import Outside
 
 mixer = Outside(
     outside="nonlinear_memory",
-    reason="the layer norm inside the inner loss makes the update nonlinear in the state and in the values; without it and with mini-batches of 1 it is DeltaNet.",
+    reason="the layer norm inside the inner loss makes the update nonlinear in the state and in the values; without it"
+    " and with mini-batches of 1 it is DeltaNet.",
     nearest=nearest,
 )
 entry = Entry.described(

@@ -1,11 +1,23 @@
 """`sextant import`: a Hugging Face config.json as a spec, with the account of every key."""
 
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from search.commands import screen
+
+if TYPE_CHECKING:
+    from designspace.huggingface import Imported
+
+SHOWN_RUNS = 6  # of equal items of a list in the account
+VERDICTS = {
+    "ok": "every layer is a point of the grammar",
+    "unsupported": "part of it is outside the grammar; the rest is kept",
+    "not_applicable": "it has no causal mixer",
+}
 
 
 def import_config(
@@ -15,7 +27,9 @@ def import_config(
     ] = None,
     output_format: screen.Format = screen.DataFormat.TEXT,
 ) -> None:
-    """Turn a Hugging Face config.json into a spec; every key is reported as read, derived or ignored.
+    """Turn a Hugging Face config.json into a spec, with an account of its keys.
+
+    Every key is reported as read, defaulted, derived, approximated, ignored (with the reason) or unknown.
 
     \b
     Example: sextant import config.json -o spec.yaml
@@ -27,22 +41,51 @@ def import_config(
     text = dump(found.candidate)
     if output is not None:
         screen.save(text, output)
-    account = found.model_dump(mode="json", exclude={"candidate"}, by_alias=True)
     if output_format == screen.DataFormat.JSON:
-        screen.print_json({**account, "spec": found.candidate.model_dump(mode="json", by_alias=True)})
+        account = found.model_dump(mode="json", exclude={"candidate"}, by_alias=True)
+        spec = found.candidate.model_dump(mode="json", by_alias=True)
+        screen.print_json({**account, "verdict": found.verdict, "spec": spec})
         return
     if output is None:
         typer.echo(text, nl=False)
-    screen.console(stderr=output is None).print(_account(account))
+    console = screen.console(stderr=output is None)
+    console.print(screen.table(["", "key", "value or reason"], [*_rows(found)]))
+    for line in _summary(found):
+        console.print(line)
 
 
-def _account(account: dict[str, object]) -> object:
-    rows: list[tuple[str, str, str]] = []
-    for what in ("read", "derived", "ignored", "approximated"):
-        entries = account[what]
-        if isinstance(entries, dict):
-            rows += [(what, key, str(value)) for key, value in entries.items()]
-    unknown = account["unknown"]
-    if isinstance(unknown, list | tuple):
-        rows += [("UNKNOWN", str(key), "nobody knows what it does: look at it") for key in unknown]
-    return screen.table(["", "key", "value or reason"], rows, title=f"model_type {account['model_type']}")
+def _rows(found: "Imported") -> Iterator[tuple[str, str, str]]:
+    """The account, key by key; the word for what became of a key stands once, before the first."""
+    groups: dict[str, dict[str, Any]] = {
+        "read": {key: value for key, value in found.read.items() if not _opened(key, found)},
+        "defaulted": found.defaulted,
+        "derived": found.derived,
+        "approximated": found.approximated,
+        "ignored": found.ignored,
+        "UNKNOWN": dict.fromkeys(found.unknown, "nobody knows what it does: look at it"),
+    }
+    for name, entries in groups.items():
+        for number, (key, value) in enumerate(entries.items()):
+            yield "" if number else name, key, _shown(value)
+
+
+def _opened(key: str, found: "Imported") -> bool:
+    """The object at `key` is reported through the keys in it."""
+    return any(name.startswith(f"{key}.") for name in found.read)
+
+
+def _shown(value: Any) -> str:
+    """A value in one cell; equal neighbours of a list are counted, and a long one ends after its first runs."""
+    if not isinstance(value, list):
+        return "null" if value is None else str(value)
+    runs = [(item, len([*same])) for item, same in groupby(value)]
+    words = [f"{count} x {item}" if count > 1 else str(item) for item, count in runs]
+    more = f", ... ({len(value)} items)" if len(words) > SHOWN_RUNS else ""
+    return f"[{', '.join(words[:SHOWN_RUNS])}{more}]"
+
+
+def _summary(found: "Imported") -> Iterator[str]:
+    """The verdict with its reasons, once each."""
+    yield f"{found.model_type}: {found.verdict}, {VERDICTS[found.verdict]}."
+    reasons = {one.reason: one.outside for _, one in found.candidate.outside()}
+    yield from (screen.paragraph(reason, label=f"  {kind}: ") for reason, kind in reasons.items())

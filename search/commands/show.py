@@ -149,7 +149,7 @@ def stack(candidate: "Candidate") -> "Tree":
     parent = tree.add(f"{times} times") if times > 1 else tree
     parts: dict[int, list[tuple[str, Any]]] = {}
     for name, data in nodes.nodes(data=True):
-        if data["kind"] in ("mixer", "channel"):
+        if data["kind"] in ("mixer", "outside", "channel"):
             parts.setdefault(data["layer"], []).append((name, data))
     layer = 0
     for index, block in enumerate(candidate.blocks[: min(period, SHOWN)]):
@@ -174,9 +174,18 @@ def _node(nodes: Any, name: str, data: Any) -> str:
     merge = next(iter(nodes.successors(name)))
     norms = [edge["norm"] for _, _, edge in nodes.in_edges(name, data=True)]
     skips = [edge["weight"] for _, _, edge in nodes.in_edges(merge, data=True) if edge["role"] == "skip"]
-    what = data["channel"] if data["kind"] == "channel" else _gist(data["mixer"])
+    match data["kind"]:
+        case "channel":
+            what = data["channel"]
+        case "outside":
+            what = f"{data['mixer'].outside.replace('_', ' ')}: {data['mixer'].reason}"
+        case _:
+            what = _gist(data["mixer"])
+    after = nodes.edges[name, merge]
+    weight = f", weight {after['weight']:g}" if after.get("weight", 1.0) != 1.0 else ""
+    order = f", reads {after['order']}" if after.get("order", "forward") != "forward" else ""
     skip = f"skip {skips[0]:g}" if skips else "no skip"
-    return f"{data['kind']}: {what} (norm {norms[0]}, {skip})"
+    return f"{data['kind']}: {what} (norm {norms[0]}, {skip}{weight}{order})"
 
 
 def _gist(mixer: "MixerSpec") -> str:
@@ -199,6 +208,8 @@ def totals(found: "Cost", seq_len: int) -> "Table":
         ["state", size(found.state_bytes), "decode memory that does not grow"],
         ["cache", size(found.cache_bytes), f"at {seq_len:,} tokens; {size(found.cache_bytes_per_token)} per token"],
     ]
+    if found.unknown_layers:
+        rows.append(["not counted", f"{found.unknown_layers} layers", "their mixers lie outside the grammar"])
     return screen.table([f"cost at {seq_len:,} tokens", "", ""], rows)
 
 

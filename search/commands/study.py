@@ -45,6 +45,9 @@ def run(
 ) -> None:
     """Search a space: propose, check, train on workers, keep every result.
 
+    In the space file, `{choice: [...]}` and `{range: [lo, hi]}` leave a value open, and `mixer: {grammar: full}` leaves
+    open the whole mixer, but for the keys beside it.
+
     Ctrl-C stops it in order; `sextant search resume` goes on, also after a kill -9.
 
     \b

@@ -1,9 +1,8 @@
 """The full grammar as a space: `mixer: {grammar: full}` stands for any valid mixer, with every key a hole.
 
-Keys beside `grammar` are pinned: `{grammar: full, readout: {kind: identity}}`. The holes are those of `grammar_holes`.
-They are filled one after the other, and only with what leads to a valid mixer: an option is possible if the choices so
-far, this option and the open keys of a known mixer (the last one found, then every published one) are a valid mixer. So
-no rule of validity is written here, every mixer of the catalogue is reached, and every filling is valid:
+Keys beside `grammar` are pinned: `{grammar: full, readout: {kind: identity}}`. The holes (`search.grammar.holes`) are
+filled one after the other, and only with what leads to a valid mixer (`search.grammar.filling`), so every filling is
+valid and every mixer of the catalogue is reached:
 
 - only what is possible is offered, and named in the hole: `scaling.gate<not complement,sqrt_1_minus_a2>`;
 - a hole with one possible option is not asked;

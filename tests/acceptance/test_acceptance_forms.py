@@ -24,6 +24,7 @@ def small(mixer: MixerSpec) -> MixerSpec:
     heads["state_dim"] = min(heads["state_dim"], 8)
     heads["head_dim"] = min(heads["head_dim"], 4)
     heads["kv_groups"] = None
+    heads["latent_dim"], heads["shared_key_dim"] = None, 0
     if data["shear"]["slopes"] is not None:
         data["shear"]["slopes"] = None
     if data["lift"]["width"]:

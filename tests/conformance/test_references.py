@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from designspace import catalogue
 from designspace.composition import Parallel
@@ -13,8 +14,21 @@ from designspace.decay import schedule
 from designspace.mixer import MixerSpec
 from designspace.streams import projections
 from tests.references import table
-from tests.references.harness import TOLERANCE, Inputs, error, formula_error, formulas, inputs, ours, reference
+from tests.references.draws import draw
+from tests.references.harness import (
+    SEQ_LEN,
+    TOLERANCE,
+    Inputs,
+    error,
+    formula_error,
+    formulas,
+    inputs,
+    ours,
+    reference,
+    small,
+)
 from tests.references.latent import absorbed
+from tests.references.parts import for_heads, rotary
 from workers.initial import initial_parameters
 from workers.mixer import LatentMap
 
@@ -102,6 +116,31 @@ def test_layer_l_of_transnormer_decays_by_its_share_of_the_first() -> None:
     for layer, decay in enumerate(layers):
         rates = [-math.log(factor) for factor in schedule(decay, 8)]
         assert rates == pytest.approx([head * (1.0 - layer / len(layers)) for head in reversed(range(8))], abs=1e-12)
+
+
+def test_layer_l_of_lightning_attention_decays_by_its_share_of_the_first_and_every_eighth_is_softmax() -> None:
+    layers = [located.mixer for located in catalogue.get("lightning_minimax").candidate.mixers()]
+    assert len(layers) == 80
+    softmax = [layer for layer, mixer in enumerate(layers) if mixer.readout.kind == "exponential"]
+    assert softmax == list(range(7, 80, 8))
+    for layer in set(range(80)) - set(softmax):
+        rates = [-math.log(factor) for factor in schedule(layers[layer].decay, 64)]
+        share = 1.0 - layer / (79 + 1e-5) + 1e-5
+        assert rates == pytest.approx([share * 2.0 ** (-(head + 1) / 8) for head in range(64)], rel=1e-9)
+
+
+def test_the_softmax_layers_of_lightning_minimax_equal_attention_with_a_partial_rotation() -> None:
+    """torch's attention after a rotation of half of the channels with theta = 1e7."""
+    layers = list(catalogue.get("lightning_minimax").candidate.mixers())
+    mixer = small(layers[7].mixer)
+    raw, parameters = draw(mixer, seed=0, seq_len=SEQ_LEN)
+    heads = mixer.heads.num_heads
+    half = mixer.heads.state_dim // 2
+    q, k = (rotary(for_heads(raw[name], heads), theta=1e7, channels=half).transpose(1, 2) for name in ("q", "k"))
+    v = for_heads(raw["v"], heads).transpose(1, 2)
+    expected = F.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2)
+    assert not parameters
+    assert error(ours(Inputs(mixer, raw, parameters)), expected) <= TOLERANCE
 
 
 def test_latent_attention_equals_attention_over_the_latent_vectors_themselves() -> None:

@@ -161,6 +161,11 @@ def _capped(x: float) -> float:
     return 15.0 * math.tanh(x / 15.0)
 
 
+def _wall() -> Range:
+    """Weights of std 0.02 on 2048 inputs of variance 1 and a bias of 8 (`gate_init_bias` of fla)."""
+    return _of_normal(0.02 * math.sqrt(2048), lambda x: _sigmoid(8.0 + x))
+
+
 def _s4d() -> Range:
     """|exp(dt lambda)| with Re lambda = -1/2."""
     return math.exp(-0.5 * DT[1]), math.exp(-0.5 * DT[0])
@@ -189,7 +194,7 @@ PUBLISHED: dict[str, Callable[[], Range]] = {
     "falcon_mamba": lambda: _corners(1.0, 16.0),
     "vmamba": lambda: _corners(1.0, 16.0),
     "mamba2": lambda: _corners(1.0, 16.0),  # A uniform in [1, 16]
-    "log_linear_mamba2": lambda: _corners(1.0, 16.0),
+    "log_linear_mamba2": lambda: _corners(1.0, 24.0),  # A = 1..H in fla, H = 24
     "mamba3_siso": lambda: _corners(math.log(2.0), math.log(2.0)),  # A = softplus(0)
     "rg_lru": _rg_lru,
     "mingru": _mingru,
@@ -201,9 +206,10 @@ PUBLISHED: dict[str, Callable[[], Range]] = {
     "mlstm_sig_nonorm": _mlstm_sig,
     "slstm_R0": _slstm,
     "rodimus": _rodimus,
-    "s4": _s4d,
+    "s4": lambda: _bilinear_radii(_hippo_legs()[0]),
     "s4d": _s4d,
-    "h3": _s4d,
+    "h3": _s4d,  # the bilinear rule has these ends too
+    "wall": _wall,
     "lru_s5": _lru,
     "gated_deltanet": lambda: _of_rate(0.0, 16.0),
     "comba": lambda: _of_rate(0.0, 16.0),
@@ -226,7 +232,6 @@ GATES: dict[str, Range] = {
 UNPUBLISHED = {  # entries whose decay starts where no published initialisation puts it
     "longhorn",  # no range: the decay follows from |k|
     "rfa_gate",  # no public code with the gate
-    "wall",  # a bias of 8 is published, the spread around it is not
 }
 MODES = 32
 
@@ -300,17 +305,39 @@ def test_every_diagonal_recipe_starts_with_the_radii_of_s4d(values: list[complex
         assert [abs(cmath.exp(step * value)) for value in values] == pytest.approx([end] * MODES, rel=1e-6)
 
 
+def _bilinear(value: complex, step: float) -> complex:
+    """The factor of the bilinear rule (arXiv 2111.00396, section 2.3)."""
+    return (1 + step * value / 2) / (1 - step * value / 2)
+
+
+def _bilinear_radii(values: list[complex]) -> Range:
+    """Quantiles over modes and steps."""
+    steps = [_log_uniform_step(share) for share in _midpoints(400)]
+    return _quantiles(abs(_bilinear(value, step)) for value in values for step in steps)
+
+
+def test_the_bilinear_rule_leaves_the_ends_of_h3_where_zero_order_hold_has_them() -> None:
+    radii = [abs(_bilinear(value, step)) for value in _s4d_lin() for step in DT]
+    for end, published in zip((min(radii), max(radii)), _s4d(), strict=True):
+        assert -math.log(end) == pytest.approx(-math.log(published), rel=ROUNDING)
+
+
 def _angles(values: list[complex]) -> Range:
-    """The ends of dt Im lambda."""
+    """The ends of dt Im lambda (zero-order hold)."""
     return DT[0] * min(value.imag for value in values), DT[1] * max(value.imag for value in values)
+
+
+def _bilinear_angles(values: list[complex]) -> Range:
+    angles = [abs(cmath.phase(_bilinear(value, step))) for value in values for step in DT]
+    return min(angles), max(angles)
 
 
 @pytest.mark.parametrize(
     ("name", "published"),
     [
         ("s4d", _angles(_s4d_lin())),
-        ("h3", _angles(_s4d_lin())),
-        ("s4", _angles(_hippo_legs()[0])),
+        ("h3", _bilinear_angles(_s4d_lin())),
+        ("s4", _bilinear_angles(_hippo_legs()[0])),
         ("lru_s5", (0.0, 2 * math.pi)),  # theta uniform
     ],
 )
@@ -318,10 +345,20 @@ def test_angles_start_where_the_reference_puts_them(name: str, published: Range)
     assert catalogue.get(name).mixer.rotation.initial == pytest.approx(published, rel=0.001)
 
 
-def _static_std(values: list[complex], write: list[complex]) -> float:
-    """Of the real and imaginary parts of B (exp(dt lambda) - 1) / lambda over steps and modes."""
+def _held(value: complex, step: float) -> complex:
+    """(exp(dt lambda) - 1) / lambda: what zero-order hold makes of B = 1."""
+    return (cmath.exp(step * value) - 1) / value
+
+
+def _bilinear_write(value: complex, step: float) -> complex:
+    """dt / (1 - dt lambda / 2): what the bilinear rule makes of B = 1."""
+    return step / (1 - step * value / 2)
+
+
+def _static_std(rule: Callable[[complex, float], complex], values: list[complex], write: list[complex]) -> float:
+    """Of the real and imaginary parts of the discretised B over steps and modes."""
     squares = [
-        abs((cmath.exp(_log_uniform_step(share) * value) - 1) / value * weight) ** 2
+        abs(rule(value, _log_uniform_step(share)) * weight) ** 2
         for share in _midpoints(400)
         for value, weight in zip(values, write, strict=True)
     ]
@@ -331,9 +368,9 @@ def _static_std(values: list[complex], write: list[complex]) -> float:
 @pytest.mark.parametrize(
     ("name", "published"),
     [
-        ("s4d", _static_std(_s4d_lin(), [1.0] * MODES)),
-        ("h3", _static_std(_s4d_lin(), [1.0] * MODES)),
-        ("s4", _static_std(*_hippo_legs())),
+        ("s4d", _static_std(_held, _s4d_lin(), [1.0] * MODES)),
+        ("h3", _static_std(_bilinear_write, _s4d_lin(), [1.0] * MODES)),
+        ("s4", _static_std(_bilinear_write, *_hippo_legs())),
     ],
 )
 def test_static_vectors_start_at_the_published_size(name: str, published: float) -> None:

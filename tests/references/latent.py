@@ -11,7 +11,7 @@ from tests.references.draws import Raw
 from tests.references.formulas.mla import interleaved_rotary
 from tests.references.parts import lags
 
-LATENT_EPS = 1.0e-5  # of our norm of the latent vector; DeepSeek adds 1e-6
+LATENT_EPS = 1e-6  # of the norm of the latent vector
 
 
 def absorbed(raw: Raw, up: Tensor, *, head_dim: int) -> Tensor:

@@ -27,7 +27,6 @@ CATALOGUE_NAMES = {
     "softmax_rope_llama3": "softmax_rope",
 }
 TOLERANCE = 1e-6  # relative to max |y|; parts of the references are computed in float32
-LATENT_EPS = 1e-6  # of the norm of the latent vector in DeepSeek's models; ours adds 1e-5
 LOOSE = {"gated_deltanet": 5e-6}  # its float32 rows of small norm are divided by that norm
 
 Arrays = dict[str, Tensor]
@@ -68,9 +67,7 @@ def layer_output(spec: MixerSpec, arrays: Arrays) -> Tensor:
 
 def latent_map(spec: MixerSpec, weights: Arrays) -> LatentMap:
     """From the latent vector to keys and values, with the weights of the file."""
-    made = LatentMap(spec, seed=0, name="latent")
-    made.norm = torch.nn.RMSNorm(len(weights["norm"]), eps=LATENT_EPS)
-    made = made.double()
+    made = LatentMap(spec, seed=0, name="latent").double()
     made.load_state_dict({f"{name}.weight": value for name, value in weights.items()})
     return made
 

@@ -23,6 +23,5 @@ importer = Importer(
     ignores={
         "from_tf": "book-keeping of the framework",
         "n_ctx": "the older name of n_positions, which the code does not read",
-        "num_labels": "which outputs are returned",
     },
 )

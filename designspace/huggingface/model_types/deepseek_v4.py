@@ -94,8 +94,10 @@ def _rotation(config: Config, head_dim: int, name: str) -> dict[str, Any]:
     if config.has("qk_rope_head_dim"):
         share = config.integer("qk_rope_head_dim") / head_dim
     if isinstance(nested, dict) and name in nested:
-        return rotary(config, head_dim, fraction=share, layer_kind=name) | {"pairing": "interleaved"}
-    rotation = rotary(config, head_dim, fraction=share, pairing="interleaved")
+        return rotary(config, head_dim, fraction=share, layer_kind=name, length=DEFAULTS.length) | {
+            "pairing": "interleaved"
+        }
+    rotation = rotary(config, head_dim, fraction=share, pairing="interleaved", length=DEFAULTS.length)
     if name == "main":
         return {key: rotation[key] for key in ("source", "theta", "fraction", "pairing")}
     stated = config.nested("rope_parameters" if config.has("rope_parameters") else "rope_scaling")

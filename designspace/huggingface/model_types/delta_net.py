@@ -20,7 +20,6 @@ def _stack(config: Config) -> Stack:
         for key in ("expand_k", "expand_v")
     ]
     fla.fixed(config, "use_output_norm", value=True, why="the output is always normed")
-    fla.fixed(config, "share_conv_kernel", value=False, why="each channel has its own taps")
     mixer = from_catalogue(
         "deltanet",
         heads=sizes(num_heads, num_heads, *widths),

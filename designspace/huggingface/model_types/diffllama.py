@@ -26,7 +26,7 @@ def _stack(config: Config) -> Stack:
     branch = from_catalogue(
         "softmax_rope",
         heads=sizes(heads["num_heads"] // 2, heads["kv_groups"] // 2, width, 2 * width),
-        rotation=rotary(config, width),
+        rotation=rotary(config, width, length=DEFAULTS.length),
         io={"output_norm": "head_rms"},
     )
     config.note("lambda", "in code: starts at 0.8 - 0.6 exp(-0.3 layer), layers counted from 0")

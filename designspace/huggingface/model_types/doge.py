@@ -20,7 +20,10 @@ def _stack(config: Config) -> Stack:
     kept = config.integer("keep_window_size", default=KEPT)
     window = config.integer("sliding_window") if config.has("sliding_window") else None
     dense = from_catalogue(
-        "softmax_qknorm", heads=heads, rotation=rotary(config, heads["state_dim"]), support={"window": window}
+        "softmax_qknorm",
+        heads=heads,
+        rotation=rotary(config, heads["state_dim"], length=DEFAULTS.length),
+        support={"window": window},
     )
     mixer = Outside(
         outside="sparse_support",

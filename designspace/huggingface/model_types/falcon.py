@@ -38,7 +38,9 @@ def falcon_mixer(config: Config, found: Plain, *, kv_heads: int) -> MixerSpec:
     """Rotary attention or scaled ALiBi."""
     heads = found.heads_of(kv_heads)
     if not config.flag("alibi", default=False):
-        return from_catalogue("softmax_rope", heads=heads, rotation=rotary(config, found.head_dim))
+        return from_catalogue(
+            "softmax_rope", heads=heads, rotation=rotary(config, found.head_dim, length=DEFAULTS.length)
+        )
     for key in ("rope_theta", "rope_scaling", "rope_parameters"):
         config.optional(key)  # no rotation with ALiBi
     config.note("alibi", "in code: the slopes are divided by sqrt(head_dim) with the score")
@@ -64,6 +66,7 @@ importer = Importer(
     ignores={
         "activation": "of the channel mixer",
         "apply_residual_connection_post_layernorm": "not read by the model code",
+        "ff_factor": "of the channel mixer",
         "num_ln_in_parallel_attn": "of the norms around the sub-layers",
         "parallel_attn": "attention and channel mixer side by side or in turn: the mixer is the same",
     },

@@ -19,6 +19,7 @@ def _stack(config: Config) -> Stack:
 def mixer(config: Config) -> MixerSpec:
     """The mixer of a layer without softmax."""
     activation = fla.output_gate(config, "output_gate_activation", default="swish")
+    fla.fixed(config, "use_mamba_gate", value=True, why="the decay is always that of Mamba")
     return from_catalogue(
         "gated_deltanet",
         heads=fla.grouped_values(config, heads=6, state_dim=256, expand_v=2.0),

@@ -15,7 +15,9 @@ DEFAULTS = Defaults(hidden=3072, layers=28, heads=16, kv_heads=16, head_dim=256,
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    mixer = from_catalogue("softmax_rope", heads=heads, rotation=rotary(config, heads["state_dim"]))
+    mixer = from_catalogue(
+        "softmax_rope", heads=heads, rotation=rotary(config, heads["state_dim"], length=DEFAULTS.length)
+    )
     mixers = [mixer] * config.depth("num_hidden_layers", default=DEFAULTS.layers)
     if config.flag("use_bidirectional_attention", default=False):
         return decoder(config, bidirectional(mixers), hidden=hidden, defaults=DEFAULTS)

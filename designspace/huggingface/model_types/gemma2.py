@@ -19,7 +19,7 @@ SOFTCAP = 50.0
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"])
+    rotation = rotary(config, heads["state_dim"], length=DEFAULTS.length)
     scale, cap, span = (
         query_scale(config, default=SCALAR),
         softcap(config, default=SOFTCAP),

@@ -36,7 +36,7 @@ def _stack(config: Config) -> Stack:
         kind: from_catalogue(
             "softmax_qknorm",
             heads=heads,
-            rotation=rotation_of(config, heads["state_dim"], kind),
+            rotation=rotation_of(config, heads["state_dim"], kind, length=DEFAULTS.length),
             scaling={"base": scale},
             readout={"softcap": cap},
             support={"window": None if kind == FULL else span},

@@ -122,6 +122,7 @@ importer = Importer(
     ignores={
         **IGNORES,
         "enable_moe_block": "of the channel mixer",
+        "expert_intermediate_size": "of the channel mixer",
         "global_head_dim": "per_layer_config says it",
         "hidden_size_per_layer_input": "of the embedding per layer, outside the mixer",
         "num_global_key_value_heads": "read with attention_k_eq_v only, or per_layer_config says it",

@@ -16,7 +16,7 @@ FRACTION = 0.25
 
 def _stack(config: Config) -> Stack:
     found = plain(config, DEFAULTS)
-    rotation = rotary(config, found.head_dim, fraction=FRACTION)
+    rotation = rotary(config, found.head_dim, fraction=FRACTION, length=DEFAULTS.length)
     mixer = from_catalogue("softmax_partial_rope", heads=found.heads_of(), rotation=rotation)
     return plain_stack(config, found, [mixer] * found.layers)
 

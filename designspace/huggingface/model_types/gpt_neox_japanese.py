@@ -15,7 +15,7 @@ DEFAULTS = Defaults(hidden=2560, layers=32, heads=32, inner=10240, vocab=32000, 
 def _stack(config: Config) -> Stack:
     found = plain(config, DEFAULTS, fourfold=True)
     multiple = config.integer("intermediate_multiple_size", default=4)
-    rotation = rotary(config, found.head_dim)
+    rotation = rotary(config, found.head_dim, length=DEFAULTS.length)
     mixer = from_catalogue("softmax_partial_rope", heads=found.heads_of(), rotation=rotation)
     block = layer(mixer, mlp(found.hidden, multiple * found.hidden), norm="layer")
     return Stack([block] * found.layers, model(config, found.hidden, vocab=found.vocab), found.length)

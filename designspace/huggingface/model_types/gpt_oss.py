@@ -47,7 +47,7 @@ def _stack(config: Config) -> Stack:
 
 
 def _rotation(config: Config, head_dim: int) -> dict[str, Any]:
-    rotation = rotary(config, head_dim, theta=DEFAULTS.theta)
+    rotation = rotary(config, head_dim, theta=DEFAULTS.theta, length=DEFAULTS.length)
     length = rotation.get("scaling", YARN).get("original_length", YARN["original_length"])
     if config.integer("initial_context_length", default=length) != length:
         raise config.error(

@@ -41,7 +41,7 @@ def _stack(config: Config) -> Stack:
 def _mixers(config: Config, hidden: int) -> dict[bool, MixerSpec]:
     """The mixer of rotary layers (True) and of the others."""
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta, pairing="interleaved")
+    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta, pairing="interleaved", length=DEFAULTS.length)
     normed = {"norm": "rms", "norm_order": "after_rotation", "eps_kind": "mean"}
     features = normed if config.flag("use_qk_norm", default=True) else {}
     return {
@@ -80,7 +80,7 @@ def _rotating_layers(config: Config, num_layers: int) -> list[bool]:
 
 def _query_schedule(config: Config) -> str:
     """How the score grows in layers without positions; the grammar holds one schedule, that of the released models."""
-    grows = config.flag("attn_temperature_tuning", default=True)
+    grows = _switch(config, "attn_temperature_tuning")
     floor = config.number("floor_scale", default=QUERY_SCHEDULE_FLOOR)
     slope = config.number("attn_scale", default=QUERY_SCHEDULE_SLOPE)
     if grows and (floor, slope) != (QUERY_SCHEDULE_FLOOR, QUERY_SCHEDULE_SLOPE):
@@ -90,6 +90,13 @@ def _query_schedule(config: Config) -> str:
             f" {QUERY_SCHEDULE_SLOPE}, got {floor:g} and {slope:g}; use these or set attn_temperature_tuning to false.",
         )
     return "log" if grows else "none"
+
+
+def _switch(config: Config, key: str) -> bool:
+    """true or false; the first files hold a number there, of which 0 is false."""
+    if isinstance(config.data.get(key), bool | None):
+        return config.flag(key, default=True)
+    return config.integer(key, least=0) > 0
 
 
 importer = Importer(

@@ -94,9 +94,9 @@ def _window(config: Config) -> int:
 def _rotation(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
     key = THETA_KEYS[kind]
     if not config.has("rope_parameters"):
-        rotation = rotary(config, head_dim, theta=THETAS["full_attention"], fraction=FRACTION)
+        rotation = rotary(config, head_dim, theta=THETAS["full_attention"], fraction=FRACTION, length=DEFAULTS.length)
         return rotation | {"theta": config.number(key, default=THETAS[kind])}
-    rotation = rotary(config, head_dim, theta=THETAS[kind], fraction=FRACTION, layer_kind=kind)
+    rotation = rotary(config, head_dim, theta=THETAS[kind], fraction=FRACTION, layer_kind=kind, length=DEFAULTS.length)
     if config.number(key, default=rotation["theta"]) != rotation["theta"]:
         raise config.error(key, f"`{key}` contradicts `rope_parameters.{kind}.rope_theta`; keep one of them.")
     return rotation

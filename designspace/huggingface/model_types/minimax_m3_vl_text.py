@@ -32,8 +32,12 @@ BLOCKS, BLOCK = 16, 128
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], fraction=ROTARY_SHARE, theta=DEFAULTS.theta)
+    rotation = rotary(config, heads["state_dim"], fraction=ROTARY_SHARE, theta=DEFAULTS.theta, length=DEFAULTS.length)
     dense = from_catalogue("softmax_qknorm", heads=heads, rotation=rotation)
+    if config.flag("attention_output_gate", default=False):
+        raise config.error(
+            "attention_output_gate", "`attention_output_gate` must be false: the model code has no gate."
+        )
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")
     by_kind: dict[str, AnyMixer] = {FULL: dense, SPARSE: _sparse(config, dense)}
     kinds = _kinds(config, config.depth("num_hidden_layers", default=DEFAULTS.layers))

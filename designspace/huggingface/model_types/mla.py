@@ -38,8 +38,16 @@ def _stack(config: Config) -> Stack:
 
 
 def _mscale(config: Config) -> float:
-    """Factor of the score, squared by the caller."""
-    scaling = config.nested("rope_scaling")
+    """Factor of the score, squared by the caller. transformers 5 saves `rope_scaling` as `rope_parameters`."""
+    name, other = (
+        ("rope_scaling", "rope_parameters") if config.has("rope_scaling") else ("rope_parameters", "rope_scaling")
+    )
+    if config.optional(other) not in (None, config.optional(name)):
+        raise config.error(other, f"`{other}` and `{name}` are both present; keep one.")
+    scaling = config.nested(name)
+    outer = config.number("rope_theta", default=fla.THETA)
+    if scaling.number("rope_theta", default=outer) != outer:
+        raise scaling.error("rope_theta", f"`rope_theta` is {outer:g} outside, which the code follows; let them agree.")
     if scaling.text("rope_type", default="default") == "default":
         return 1.0
     factor = scaling.number("factor")

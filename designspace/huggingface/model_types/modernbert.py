@@ -55,7 +55,7 @@ def rotation_of(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
     """`rotation` of a layer kind: nested `rope_parameters`, or a theta of its own."""
     key, default = THETAS[kind]
     if not config.has("rope_parameters"):
-        return rotary(config, head_dim) | {"theta": config.number(key, default=default)}
+        return rotary(config, head_dim, length=DEFAULTS.length) | {"theta": config.number(key, default=default)}
     rotation = rotary(config, head_dim, theta=default, layer_kind=kind)
     if config.number(key, default=rotation["theta"]) != rotation["theta"]:
         raise config.error(key, f"`{key}` contradicts `rope_parameters.{kind}.rope_theta`; keep one of them.")
@@ -74,7 +74,6 @@ importer = Importer(
         "deterministic_flash_attn": "execution",
         "embedding_dropout": "training only",
         "initializer_cutoff_factor": "training only",
-        "layer_norm_eps": "of the norms around the sub-layers",
         "mlp_dropout": "training only",
         "norm_bias": "of the norms around the sub-layers",
         "position_embedding_type": "not read by the model code: it always rotates",

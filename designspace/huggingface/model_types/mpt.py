@@ -96,7 +96,6 @@ importer = Importer(
     _stack,
     ignores={
         "attn_impl": "execution",
-        "attn_pdrop": "training only",
         "attn_uses_sequence_id": "packing of sequences in training",
         "dtype": "book-keeping of the framework",
         "embedding_fraction": "training only: gradient of the embedding",

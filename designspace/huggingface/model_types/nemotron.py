@@ -16,7 +16,7 @@ def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
     fraction = config.number("rope_percent", "partial_rotary_factor", default=FRACTION)
-    rotation = rotary(config, heads["state_dim"], fraction=fraction)
+    rotation = rotary(config, heads["state_dim"], fraction=fraction, length=DEFAULTS.length)
     mixer = from_catalogue("softmax_partial_rope", heads=heads, rotation=rotation)
     return decoder(
         config,

@@ -63,7 +63,6 @@ importer = Importer(
         "max_trained_positions": "the length of training: where the angles begin to stretch",
         "mlp_fc1_bias": "a bias of the channel mixer",
         "mlp_fc2_bias": "a bias of the channel mixer",
-        "pad_token_id": "generation and tokens",
         "parallel_block": "attention and channel mixer side by side or in turn: the mixer is the same",
         "parallel_block_tied_norm": "of the norms around the sub-layers",
         "prenorm": "of the norms around the sub-layers",

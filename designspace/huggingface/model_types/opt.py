@@ -33,6 +33,8 @@ importer = Importer(
         "activation_dropout": "training only",
         "enable_bias": "a bias of the projections leaves the tuple as it is",
         "layer_norm_elementwise_affine": "of the norms around the sub-layers",
+        "learn_positional_embeddings": "not read by the model code: positions are always learned",
+        "scale_embeddings": "not read by the model code",
         "word_embed_proj_dim": "width of the embedding, projected to hidden_size before the first layer",
     },
 )

@@ -11,18 +11,7 @@ DEFAULTS = Defaults(hidden=3072, layers=32, heads=32, inner=8192, vocab=32064, l
 
 
 def _stack(config: Config) -> Stack:
-    _check_length(config)
     return llama_like(config, "softmax_rope", DEFAULTS, is_windowed=True)
-
-
-def _check_length(config: Config) -> None:
-    """The training length may stand in two places, which must agree."""
-    key = "original_max_position_embeddings"
-    parameters = config.nested("rope_parameters" if config.has("rope_parameters") else "rope_scaling")
-    if config.has(key):
-        length = config.integer(key)
-        if parameters.has(key) and parameters.integer(key) != length:
-            raise parameters.error(key, f"`{key}` differs from the one outside, {length}; keep one.")
 
 
 importer = Importer(

@@ -16,11 +16,11 @@ def _stack(config: Config) -> Stack:
     return qwen_stack(config, "softmax_rope", DEFAULTS)
 
 
-def qwen_stack(config: Config, mixer_name: str, defaults: Defaults) -> Stack:
+def qwen_stack(config: Config, mixer_name: str, defaults: Defaults, *, first_windowed: int = FIRST_WINDOWED) -> Stack:
     """Rotary attention whose last layers may have a window."""
     hidden, num_layers, heads = trunk(config, defaults)
     rotation = rope(config, heads["state_dim"], defaults)
-    first = config.integer("max_window_layers", default=FIRST_WINDOWED, least=0)
+    first = config.integer("max_window_layers", default=first_windowed, least=0)
     spans = switched_windows(config, num_layers, [layer >= first for layer in range(num_layers)], default=WINDOW)
     mixers = [attention(mixer_name, heads, rotation, span) for span in spans]
     return decoder(config, mixers, hidden=hidden, defaults=defaults)

@@ -20,7 +20,8 @@ def _stack(config: Config) -> Stack:
     if state_dim > MAX_KEY_DIM:
         raise config.error("num_heads", f"`num_heads` leaves keys of {state_dim}, wider than {MAX_KEY_DIM}; add heads.")
     fla.fixed(config, "use_short_conv", value=False, why="the model does not pass it to the layer")
-    config.optional("conv_size")
+    for key in ("conv_size", "share_conv_kernel"):
+        config.optional(key)  # of the convolution that the layer does not have
     config.note("decay, rotation", "in code: 1 - 2^(-5-h) for head h from 0; theta 10000 on all channels")
     mixer = from_catalogue(
         "retnet",

@@ -21,6 +21,7 @@ IGNORES = {
     "v_low_rank_dim": "rank of a map: parameters, not the tuple",
 }
 RATIO = 3.5
+TOKEN_SHIFT = {"width": 2, "on": ["v"]}  # its state is one input, which is as wide as the values
 HUB_KEYS = ("head_size", "head_size_divisor", "attention_hidden_size")
 
 
@@ -36,9 +37,9 @@ def _stack(config: Config) -> Stack:
     mixer = from_catalogue(
         "rwkv6",
         heads=sizes(num_heads, num_heads, *widths),
-        io={"norm_eps": fla.norm_eps(config, 1e-5)},
+        io={"short_conv": TOKEN_SHIFT, "norm_eps": fla.norm_eps(config, 1e-5)},
     )
-    config.note("token shift", "in code: depends on the token through a low-rank map; here a convolution of width 2")
+    config.note("token shift", "in code: one of the input, by a low-rank map of the token; here a convolution of v")
     channel = fla.plain_channel(config, hidden, ratio=RATIO)
     return fla.stack(config, [mixer] * fla.depth(config), hidden=hidden, channel=channel, norm="layer")
 

@@ -7,7 +7,7 @@ output norm is head_dim times norm_eps. Value residual, key scaling and the gate
 from designspace.huggingface import fla
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.model_types.rwkv6 import IGNORES
+from designspace.huggingface.model_types.rwkv6 import IGNORES, TOKEN_SHIFT
 from designspace.huggingface.parts import from_catalogue, sizes
 
 DEFAULT_WIDTH = 64
@@ -24,10 +24,11 @@ def _stack(config: Config) -> Stack:
         from_catalogue(
             "rwkv7",
             heads=sizes(num_heads, num_heads, width, fla.per_head(config, values, num_heads, "value_dim")),
-            io={"norm_eps": eps},
+            io={"short_conv": TOKEN_SHIFT, "norm_eps": eps},
         )
         for values in _value_dims(config, hidden, num_layers)
     ]
+    config.note("token shift", "in code: one of the input, learned per channel; here a convolution of v")
     channel = fla.plain_channel(config, hidden, ratio=RATIO)
     return fla.stack(config, mixers, hidden=hidden, channel=channel, norm="layer")
 

@@ -53,7 +53,6 @@ importer = Importer(
         "dropout_rate": "training only",
         "initializer_factor": "training only",
         "is_gated_act": "of the channel mixer, as feed_forward_proj says",
-        "output_past": "which outputs are returned",
         "scale_decoder_outputs": "scales the logits",
         "tie_encoder_decoder": "outside the mixer",
     },

@@ -6,6 +6,7 @@ temperature per key head before the rotation of half the channels.
 
 from typing import Any
 
+from designspace.candidate import ChannelMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, gated_mlp, layer_types
@@ -20,7 +21,10 @@ TAPS = 2
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    num_layers = config.depth("num_hidden_layers", default=DEFAULTS.layers)
+    num_layers = _depth(config)
+    for key, width in (("num_query_groups", heads["kv_groups"]), ("kv_channels", heads["state_dim"])):
+        if config.integer(key, default=width) != width:
+            raise config.error(key, f"`{key}` contradicts the newer name of it, which says {width}; keep one of them.")
     kinds = layer_types(config, num_layers, known=tuple(THETAS)) or ["hybrid"] * num_layers
     depthwise, grouped = (config.integer(key, default=TAPS) for key in ("cca_time0", "cca_time1"))
     config.approximate("cca_time1", "the second convolution mixes channels of a head; here all taps are depthwise")
@@ -38,20 +42,51 @@ def _stack(config: Config) -> Stack:
         )
         for kind in sorted(set(kinds))
     }
-    channel = gated_mlp(config, hidden, "moe_intermediate_size", default=DEFAULTS.inner)
+    channel = _expert(config, hidden)
     return decoder(config, [by_kind[kind] for kind in kinds], hidden=hidden, defaults=DEFAULTS, channel=channel)
+
+
+def _depth(config: Config) -> int:
+    """Layers with attention. Files with `cca` count attention and experts as layers of their own, one after the other,
+    and may say `rope_scaling: false`.
+    """
+    depth = config.depth("num_hidden_layers", default=DEFAULTS.layers)
+    if not config.flag("cca", default=False):
+        return depth
+    if config.data.get("rope_scaling") is False:
+        config.data = config.data | {"rope_scaling": None}
+    if depth % 2:
+        raise config.error("num_hidden_layers", f"`num_hidden_layers` counts pairs in this file, got {depth}.")
+    return depth // 2
 
 
 def _rotation(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
     return rotary(config, head_dim, fraction=FRACTION, theta=THETAS[kind], layer_kind=kind)
 
 
+def _expert(config: Config, hidden: int) -> ChannelMixer:
+    """One expert; ffn_hidden_size of the first files holds both halves of its gated input."""
+    if config.has("ffn_hidden_size"):
+        return ChannelMixer(kind="swiglu", ratio=config.integer("ffn_hidden_size") / 2 / hidden)
+    return gated_mlp(config, hidden, "moe_intermediate_size", default=DEFAULTS.inner)
+
+
 importer = Importer(
     _stack,
     ignores={
+        "activation_func": "of the channel mixer",
+        "activation_func_fp8_input_store": "execution",
+        "add_bias_linear": "a bias of the projections leaves the tuple as it is",
+        "bias_activation_fusion": "execution",
+        "gated_linear_unit": "of the channel mixer",
         "hybrid": "no layer of this kind",
         "hybrid_sliding": "no layer of this kind",
         "lm_head_bias": "outside the mixer",
+        "mamba_cache_dtype": "execution",
+        "moe_router_topk": "routing of the channel mixer",
+        "normalization": "of the norms around the sub-layers",
+        "residual_in_fp32": "execution",
+        "scale_residual_merge": "of the residual stream, outside the mixer",
         "router_hidden_size": "routing of the channel mixer",
         "rope_type": "beside the layer kinds it has no effect",
         "sliding_window": "no sliding layer",

@@ -440,3 +440,90 @@ def test_minicpm_sparse_blocks_are_outside_the_grammar() -> None:
     assert "topk=64" in mixer.reason
     assert mixer.nearest == mixers("minicpm", sparse_config=None)[0]
     assert result("minicpm", scale_depth=1.4, scale_emb=12, dim_model_base=256).unknown == ()
+
+
+def test_afmoe_gates_its_output_and_rotates_in_windowed_layers_only() -> None:
+    found = mixers("afmoe", global_attn_every_n_layers=2)
+    assert {mixer.io.gate for mixer in found} == {"sigmoid"}
+    assert [mixer.support.window for mixer in found] == [1024, None] * 4
+    assert rotates("afmoe", global_attn_every_n_layers=2) == [True, False] * 4
+
+
+def test_flint_layers_without_a_window_and_without_positions() -> None:
+    expected = [False, False, True, True, True, False, True, False]  # 0, 1, every fourth from 1, the last
+    assert rotates("flint") == expected
+    assert windows("flint") == [513 if on else None for on in expected]
+    assert {mixer.normalization.kind for mixer in mixers("flint")} == {"sum_with_sink"}
+
+
+def test_granite_swa_has_a_base_per_layer_and_none_where_it_is_zero() -> None:
+    found = mixers("granite_swa", layer_rope_theta=[0, 1e4] * 4, attention_multiplier=0.25)
+    assert [mixer.rotation.source for mixer in found] == ["none", "constant"] * 4
+    assert [mixer.support.window for mixer in found] == [None, 128, 128, 128] * 2
+    assert {(mixer.normalization.kind, mixer.base) for mixer in found} == {("sum_with_sink", 0.25)}
+    with pytest.raises(SpecError, match="layer_rope_theta"):
+        result("granite_swa", layer_rope_theta=[0, 1e4])
+
+
+def test_cohere2_moe_dense_layers_in_front_rotate_without_a_window() -> None:
+    assert windows("cohere2_moe", first_k_dense_replace=2) == [None, None, 4096, 4096, 4096, None, 4096, 4096]
+    assert rotates("cohere2_moe", first_k_dense_replace=2) == [True] * 5 + [False, True, True]
+    other = {"first_k_dense_replace": 2, "prefix_dense_sliding_window_pattern": 2}
+    assert rotates("cohere2_moe", **other) == [True, False, True, True, True, False, True, True]
+
+
+def test_qwen2_vl_keys_stand_beside_the_others_or_in_an_object() -> None:
+    text: dict[str, Any] = {
+        "hidden_size": 1536,
+        "num_attention_heads": 12,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 28,
+    }
+    text["rope_scaling"] = {"type": "mrope", "mrope_section": [16, 24, 24]}
+    vision = {"model_type": "qwen2_vl", "vision_config": {"depth": 32}}
+    flat, nested = (
+        import_config(parse(json.dumps(data), "config.json"))
+        for data in (vision | text, vision | {"text_config": text | {"model_type": "qwen2_vl_text"}})
+    )
+    assert flat.candidate.blocks == nested.candidate.blocks
+    assert flat.candidate.blocks[0].mixers[0].heads.groups == 2
+    assert (flat.unknown, nested.unknown) == ((), ())
+
+
+RELEASED: dict[
+    str, dict[str, Any]
+] = {  # keys that released files of the type hold beside those of the class, as far as known
+    "baichuan": {"tokenizer_class": "BaichuanTokenizer", "z_loss_weight": 0, "model_max_length": 4096},
+    "chatglm": {"add_qkv_bias": True, "apply_query_key_layer_scaling": True, "original_rope": True, "rmsnorm": True},
+    "cohere2": {"use_parallel_block": True, "use_gated_activation": True, "rotary_pct": 1.0},
+    "ernie4_5_moe": {"moe_k": 6, "moe_gate": "topk", "moe_layer_interval": 1, "moe_capacity": [64, 64, 64]},
+    "glm4_moe": {"head_dim": 128, "n_routed_experts": 128, "first_k_dense_replace": 1, "num_nextn_predict_layers": 1},
+    "hunyuan_v1_dense": {
+        "position_embedding_xdrope": False,
+        "use_cla": False,
+        "cla_share_factor": 2,
+        "dense_list": [1],
+    },
+    "hunyuan_v1_moe": {"moe_topk": [8], "use_mixed_mlp_moe": True, "q_lora_rank": None, "kv_lora_rank": None},
+    "jetmoe": {"moe_num_experts": 8, "moe_top_k": 2, "glu": True, "length": 4096, "moe_type": "moa"},
+    "llama": {"pretraining_tp": 1, "rope_scaling": None, "sliding_window": 4096, "use_sliding_window": False},
+    "minicpm": {"scale_emb": 12, "dim_model_base": 256, "scale_depth": 1.4},
+    "minimax_m2": {"attn_type_list": [1] * LAYERS, "use_mtp": True, "num_mtp_modules": 3, "qk_norm_type": "per_layer"},
+    "nanochat": {"final_logit_softcapping": 15.0},
+    "phi3": {"full_attn_mod": 1, "interpolate_factor": 1, "lm_head_bias": False, "attention_bias": False},
+    "phimoe": {"input_jitter_noise": 0.01, "lm_head_bias": True, "original_max_position_embeddings": 4096},
+    "qwen": {
+        "kv_channels": 128,
+        "onnx_safe": None,
+        "softmax_in_fp32": False,
+        "no_bias": True,
+        "scale_attn_weights": True,
+    },
+    "seed_oss": {"attention_out_bias": False, "residual_dropout": 0.1},
+    "starcoder2": {"scale_attn_weights": True, "attention_softmax_in_fp32": True, "norm_type": "layer_norm"},
+}
+
+
+@pytest.mark.parametrize("model_type", RELEASED)
+def test_keys_of_released_files_are_understood(model_type: str) -> None:
+    assert result(model_type, **RELEASED[model_type]).unknown == ()

@@ -138,6 +138,8 @@ def test_gla_sizes_gate_and_floor() -> None:
         ("gla", "expand_k", 0.3),
         ("gla", "hidden_act", "relu"),
         ("delta_net", "use_output_norm", False),
+        ("delta_net", "share_conv_kernel", True),
+        ("gated_deltanet", "use_mamba_gate", False),
         ("delta_net", "qk_norm", "rms"),
         ("delta_net", "qk_activation", "gelu"),
         ("comba", "use_inner_decay", False),
@@ -274,6 +276,30 @@ def test_rwkv7_values_may_widen_by_layer() -> None:
     mixers = layer_mixers(imported("rwkv7", num_hidden_layers=2, value_dim=[2048, 4096]).candidate)
     assert [(one.heads.state_dim, one.heads.head_dim) for one in mixers] == [(64, 64), (64, 128)]
     assert mixers[0].io.norm_eps == pytest.approx(64e-5)
+
+
+def test_mla_as_transformers_5_saves_it() -> None:
+    saved = {"rope_type": "yarn", "factor": 40.0, "mscale_all_dim": 0.707, "rope_theta": 10000.0}
+    one = mixer("mla", rope_parameters=saved, rope_theta=10000.0)
+    assert one.base == mixer("mla", rope_scaling=saved).base
+    with pytest.raises(SpecError, match="rope_theta"):
+        imported("mla", rope_parameters=saved, rope_theta=500.0)
+
+
+def test_rwkv_state_holds_the_matrices_and_one_input() -> None:
+    for model_type, keys in (("rwkv7", {}), ("rwkv6", {"num_heads": 32, "expand_k": 1.0})):
+        candidate = imported(model_type, num_hidden_layers=3, max_position_embeddings=1, **keys).candidate
+        data = candidate.model_dump(mode="json", by_alias=True)
+        data["blocks"][0]["mixer"]["execution"]["dtype"]["state"] = "bfloat16"
+        measured = cost(Candidate.model_validate(data)).memory_bytes
+        assert measured == 3 * 2 * (32 * 64 * 64 + 2048)
+
+
+@pytest.mark.parametrize("model_type", ["gla", "hgrn2", "retnet", "abc", "lightnet"])
+def test_keys_of_a_convolution_that_is_off_do_not_matter(model_type: str) -> None:
+    result = imported(model_type, use_short_conv=False, conv_size=4, share_conv_kernel=True)
+    assert result.unknown == ()
+    assert imported(model_type).candidate.blocks == result.candidate.blocks
 
 
 def test_samba_alternates_unless_attn_is_null() -> None:

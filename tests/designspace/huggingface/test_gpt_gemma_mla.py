@@ -304,6 +304,8 @@ def test_llama4_a_one_in_no_rope_layers_means_rotary() -> None:
 
 def test_llama4_schedule_of_the_scores_is_the_one_of_the_grammar_or_refused() -> None:
     assert mixers("llama4_text", attn_temperature_tuning=False)[3].scaling.query_schedule == "none"
+    assert mixers("llama4_text", attn_temperature_tuning=4)[3].scaling.query_schedule == "log"
+    refused("attn_temperature_tuning", "llama4_text", attn_temperature_tuning="yes")
     refused("floor_scale", "llama4_text", floor_scale=4096)
     refused("attn_scale", "llama4_text", attn_scale=0.2)
 
@@ -396,6 +398,7 @@ def test_mla_keys_that_contradict_the_widths_are_refused() -> None:
     refused("num_key_value_heads", "deepseek_v3", num_key_value_heads=8)
     refused("qk_head_dim", "deepseek_v3", qk_head_dim=128)
     refused("head_dim", "deepseek_v3", head_dim=100)
+    refused("qk_rope_head_dim", "deepseek_v3", qk_rope_head_dim=0)
     refused("partial_rotary_factor", "glm4_moe_lite", partial_rotary_factor=0.5)
     assert first("glm4_moe_lite", partial_rotary_factor=1.0).rotation.fraction == 0.25
 
@@ -463,7 +466,13 @@ def test_diffllama_pairs_of_heads_share_values_and_the_weight_grows_with_depth()
 
 
 @pytest.mark.parametrize(
-    ("model_type", "key"), [("deepseek_v32", "index_topk"), ("glm_moe_dsa", "index_topk"), ("doge", "keep_window_size")]
+    ("model_type", "key"),
+    [
+        ("deepseek_v32", "index_topk"),
+        ("glm_moe_dsa", "index_topk"),
+        ("axk2", "index_topk"),
+        ("doge", "keep_window_size"),
+    ],
 )
 def test_sparse_support_is_named_with_its_number_and_the_dense_part_kept(model_type: str, key: str) -> None:
     result = imported(model_type, **{key: 77})
@@ -510,6 +519,14 @@ def test_zaya_convolves_over_three_tokens_and_says_what_it_leaves_out() -> None:
     assert "cca_time1" in result.approximated
     assert first("zaya", cca_time0=4).io.short_conv.width == 5
     refused("sliding_window", "zaya", num_hidden_layers=1, layer_types=["hybrid_sliding"])
+
+
+def test_zaya_first_files_count_experts_as_layers() -> None:
+    keys = {"num_hidden_layers": 80, "cca": True, "rope_scaling": False, "rope_theta": 5e6, "ffn_hidden_size": 4096}
+    result = imported("zaya", **keys, hidden_size=2048, num_query_groups=2, kv_channels=128, partial_rotary_factor=0.5)
+    assert result.candidate.num_layers == 40
+    assert result.candidate.blocks[0].channel_mixer.ratio == 1.0
+    refused("num_query_groups", "zaya", **keys, num_query_groups=4)
 
 
 # --- encoders -------------------------------------------------------------------------------------------------------

@@ -45,7 +45,7 @@ def given(file: str, **changes: Any) -> str:
         ("gemma-2b.json", "blocks[0].mixer.scaling.base", '"head_dim": 256'),
         ("gpt2.json", "target.seq_len", '"n_positions": 1024'),
         ("gpt2.json", "model.model_dim", '"n_embd": 768'),
-        ("pythia-6.9b.json", "blocks[0].mixer.rotation.fraction", '"rotary_pct": 0.25'),
+        ("redpajama-3b.json", "blocks[0].mixer.rotation.fraction", '"rotary_pct": 1.0'),
         ("qwen3-next-80b.json", "blocks[0].mixer.heads.num_heads", '"linear_num_value_heads": 32'),
         ("qwen3-next-80b.json", "blocks[1].mixer.heads.num_heads", '"num_attention_heads": 16'),
         ("qwen3-next-80b.json", "blocks[0].mixer.io.short_conv", '"linear_conv_kernel_dim": 4'),
