@@ -7,7 +7,7 @@ Reference  fla HedgehogFeatureMap
 Known for  spiky, monotone features learned by distilling a softmax model; positive, so a key is suppressed only on
            disjoint supports
 Sizes      GPT-2 125M, which the paper converts
-Left out   a second linear map and a factor 2 inside the feature map
+Left out   the feature map there is softmax([2 W x, -2 W x]) with a learned W for each of q and k
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec, Norm

@@ -6,7 +6,7 @@ Tuple      phi = id with q, k = silu(x); A_t = exp(-2^(-8h/H) (1 - l/(L-1) + 1e-
 State      n p per head; T (n + p) per key/value head in the softmax layers
 Reference  transformers MiniMaxLightningAttention
 Known for  linear attention at 456 G parameters and a context of a million tokens, seven such layers for one of
-           softmax; the decay grows weaker with depth, the last linear layer hardly forgets
+           softmax; the rates fall with depth, so the last linear layer keeps a key 79 times as long as the first
 Sizes      MiniMax-Text-01: 80 layers of width 6144, every eighth of them softmax attention on 8 groups of keys with
            64 of 128 channels rotating; norms stand behind the sums, the stream weighs 3.56 there; the channel mixer
            stands for one expert

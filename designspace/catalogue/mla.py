@@ -4,8 +4,8 @@ Source     DeepSeek-AI, 2024, arXiv 2405.04434
 Tuple      phi = exp; A_t = R on 64 of 192 key channels; b_j = n^-1/2, n = 192; eta_i = row sum
 State      T (512 + 64) per layer: the latent vector and the rotated key channels that all heads share
 Reference  transformers DeepseekV3Attention
-Known for  a cache 10 to 30 times smaller than multi-head attention at the same quality; the tuple is that of softmax
-           with partial rotary positions, the low rank is in the parameters
+Known for  a cache of 576 numbers per token where 16 heads of their own would keep 5120, at the same quality; the tuple
+           is that of softmax with partial rotary positions, the low rank is in the parameters
 Sizes      DeepSeek-V2-Lite before its context was stretched: 27 layers, width 2048, 16 heads
 Left out   the low-rank queries of the larger models
 """

@@ -6,8 +6,9 @@ State      T (n + p) per head, keys rescaled as they age
 Reference  fla.ops.wall_attn.naive.naive_wall_attn
 Known for  the cell of the grammar where the gates of GLA meet softmax: it forgets inside the score, so an old key
            tends to score 0, not to weight 0
-Sizes      the defaults of the layer (32 heads of 64) in a stack of 24 layers; the gate weights of fla have
-           standard deviation 0.02, its bias is 8: `initial` holds the 5 and 95 % quantiles sigmoid(8 -+ 1.645 * 0.905)
+Sizes      the defaults of the layer (32 heads of 64) in a stack of 24 layers; the gate starts in fla with weights
+           of standard deviation 0.02 and a bias of 8: `initial` holds the 5 and 95 % quantiles sigmoid(8 -+ 1.645 *
+           0.905)
 """
 
 from designspace.candidate import Block, Candidate, ChannelMixer, ModelSpec

@@ -63,11 +63,20 @@ UNROTATED = dict.fromkeys(
 
 
 def pure_stack(
-    config: Config, hidden: int, mixer: MixerSpec, *, layers: int, vocab: int, seq_len: int = DEFAULT_SEQ_LEN
+    config: Config,
+    hidden: int,
+    mixer: MixerSpec,
+    *,
+    layers: int,
+    vocab: int,
+    seq_len: int = DEFAULT_SEQ_LEN,
+    in_float32: bool = True,
 ) -> Stack:
-    """Equal layers of one recurrent mixer and nothing else; `layers` and `vocab` are the class defaults."""
+    """Equal layers of one recurrent mixer and nothing else; `layers`, `vocab` and `in_float32` (the residual stream)
+    are the class defaults.
+    """
     block = layer(mixer, ChannelMixer(kind="none"))
-    residual = "float32" if config.flag("residual_in_fp32", default=True) else None
+    residual = "float32" if config.flag("residual_in_fp32", default=in_float32) else None
     num_layers = config.depth("num_hidden_layers", "n_layer", default=layers)
     config.note("seq_len", f"no key of the model code: the training length {seq_len}")
     return Stack([block] * num_layers, model(config, hidden, residual=residual, vocab=vocab), seq_len)

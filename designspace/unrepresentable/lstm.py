@@ -4,8 +4,8 @@ Source     Hochreiter, Schmidhuber, 1997, https://doi.org/10.1162/neco.1997.9.8.
 Tuple      c_t = f_t c_(t-1) + i_t tanh(W x_t + U h_(t-1)), h_t = o_t tanh(c_t), all gates read h_(t-1)
 State      2 per channel
 Reference  torch.nn.LSTM
-Known for  carried sequence learning for two decades; its constant error carousel is the scalar decay of every later
-           model
+Known for  carried sequence learning for two decades; its forget gate (Gers et al., 2000) is the ancestor of every
+           decay that reads the token
 Sizes      two layers of our own choice
 """
 

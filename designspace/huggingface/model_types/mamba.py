@@ -27,7 +27,7 @@ def _stack(config: Config) -> Stack:
     mixer = mamba_mixer(
         selective_heads(config, hidden), conv=config.integer("conv_kernel", default=4), step=step_range(config)
     )
-    return pure_stack(config, hidden, mixer, layers=layers, vocab=vocab)
+    return pure_stack(config, hidden, mixer, layers=layers, vocab=vocab, in_float32=not is_fla)
 
 
 def selective_heads(config: Config, hidden: int) -> dict[str, object]:

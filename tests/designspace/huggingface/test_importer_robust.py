@@ -196,7 +196,7 @@ def damaged(generator: random.Random) -> dict[str, Any]:
         if generator.random() < 0.3:
             inner.pop(key, None)
         else:
-            inner[key] = generator.choice(EXTREMES)
+            inner[key] = deepcopy(generator.choice(EXTREMES))
     return data
 
 
