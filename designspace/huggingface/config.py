@@ -146,8 +146,9 @@ class Config:
         self.account.approximated[self._name(key)] = explanation
 
     def error(self, key: str, message: str) -> SpecError:
-        """A SpecError at the line of `key`."""
-        line = self._document.span((*self._path, key)).line
+        """A SpecError at the line of `key`; one below an object may be written with dots."""
+        parts = [int(part) if part.isdigit() else part for part in key.split(".")]
+        line = self._document.span((*self._path, *parts)).line
         return SpecError(message, file=self._document.file, line=line, path=self._name(key))
 
     def unread(self) -> Iterator[tuple[str, Any]]:

@@ -1,6 +1,7 @@
 """From a config.json to a candidate. Source of the facts per model_type: the model code of transformers 5.24."""
 
 import difflib
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -134,6 +135,17 @@ def _text_part(outer: Config) -> tuple[str, Config, dict[str, Any]]:
 def model_types() -> tuple[str, ...]:
     """Names of the model_types that can be imported, in lower case and with `_` for `-`."""
     return units.names(PACKAGE)
+
+
+def described() -> dict[str, str]:
+    """Every model_type with what the docstring of its file says first."""
+    return {name: _first_words(name) for name in model_types()}
+
+
+def _first_words(name: str) -> str:
+    text = importlib.import_module(f"{PACKAGE}.{name}").__doc__ or ""
+    first = " ".join(text.partition("\n\n")[0].split())
+    return first.removeprefix(f"{name}: ").partition(" Source: ")[0].removesuffix(".")
 
 
 def _importer(config: Config, model_type: str) -> Importer:

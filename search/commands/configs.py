@@ -21,11 +21,12 @@ VERDICTS = {
 
 
 def import_config(
-    config: Annotated[str, typer.Argument(help="A Hugging Face config.json, or - for standard input.")],
+    config: Annotated[str | None, typer.Argument(help="A Hugging Face config.json, or - for standard input.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Write the spec here instead of printing it.")
     ] = None,
     output_format: screen.Format = screen.DataFormat.TEXT,
+    types: Annotated[bool, typer.Option("--types", help="List the model_types that can be imported.")] = False,
 ) -> None:
     """Turn a Hugging Face config.json into a spec, with an account of its keys.
 
@@ -33,7 +34,13 @@ def import_config(
 
     \b
     Example: sextant import config.json -o spec.yaml
+    Example: sextant import --types
     """
+    if types:
+        _list_types(output_format)
+        return
+    if config is None:
+        raise typer.BadParameter("name a config.json, or ask for `--types`.", param_hint="CONFIG")
     from designspace.document import read
     from designspace.specfile import dump, imported
 
@@ -52,6 +59,17 @@ def import_config(
     console.print(screen.table(["", "key", "value or reason"], [*_rows(found)]))
     for line in _summary(found):
         console.print(line)
+
+
+def _list_types(output_format: screen.DataFormat) -> None:
+    """Every model_type, with what its importer says of it first."""
+    from designspace.huggingface.importer import described
+
+    found = described()
+    if output_format == screen.DataFormat.JSON:
+        screen.print_json(found)
+        return
+    screen.console().print(screen.table(["model_type", "what it is"], [*map(list, found.items())]))
 
 
 def _rows(found: "Imported") -> Iterator[tuple[str, str, str]]:

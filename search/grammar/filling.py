@@ -18,7 +18,7 @@ from designspace.events import KeyPath, quoted
 from designspace.mixer import MixerSpec
 from designspace.specfile import merged
 from search.grammar.holes import BETWEEN, GrammarHole, grammar_holes
-from search.grammar.known import Data, at, has, published
+from search.grammar.known import Data, at, has, published, words
 from search.holes import MAX_LABEL
 from workers.protocol import ModelSizes
 
@@ -219,8 +219,14 @@ def _agrees(pins: Data, hole: GrammarHole, value: Any) -> bool:
 
 @cache
 def witnesses(sizes: ModelSizes) -> tuple[Data, ...]:
-    """Valid mixers at these sizes: the published ones, and one for every option that none of them makes possible."""
-    known = list(published(sizes))
+    """Valid mixers at these sizes: the published ones, and one for every option that none of them makes possible.
+
+    Of published mixers that differ in numbers alone, as the layers of a stack do, the first stands for all.
+    """
+    kinds: dict[str, Data] = {}
+    for data in published(sizes):
+        kinds.setdefault(json.dumps(words(data)), data)
+    known = list(kinds.values())
     holes = grammar_holes(sizes)
     for hole in holes:
         siblings = [other for other in holes if other.part == hole.part and hole.path[: len(other.path)] != other.path]

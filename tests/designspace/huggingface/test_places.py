@@ -8,6 +8,7 @@ import pytest
 
 from checkers.check import check
 from designspace.document import Document, parse
+from designspace.errors import SpecError
 from designspace.huggingface.importer import model_types
 from designspace.specfile import load_config
 
@@ -90,6 +91,23 @@ def test_keys_that_are_unknown_or_approximated_stand_at_themselves() -> None:
     assert at(text, "magic") == '"magic": 3'
     hgrn = json.dumps({"model_type": "hgrn", "use_lower_bound": True}, indent=1)
     assert at(hgrn, "use_lower_bound") == '"use_lower_bound": true'
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        (
+            {"model_type": "llama", "rope_scaling": {"rope_type": "linear", "factor": 2.0, "beta_magic": 1}},
+            "beta_magic",
+        ),
+        ({"model_type": "gla", "attn": [{"layers": [0], "num_heads": 4, "rope_magic": 1}]}, "rope_magic"),
+    ],
+)
+def test_an_error_about_a_nested_key_stands_at_it(keys: dict[str, Any], name: str) -> None:
+    text = json.dumps({"vocab_size": 32000, **keys}, indent=1)
+    with pytest.raises(SpecError, match=name) as caught:
+        places(text)
+    assert caught.value.line == next(number for number, line in enumerate(text.splitlines(), 1) if name in line)
 
 
 def test_a_file_without_a_model_type_stands_at_its_start() -> None:
