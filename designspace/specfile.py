@@ -103,14 +103,15 @@ def _refuse_space(document: Document) -> None:
 
 
 def _hole(data: Any, path: KeyPath) -> KeyPath | None:
-    """Path of the first `choice` or `range` that leaves a value open; `decay.range` is a field."""
+    """Path of the first `choice`, `grammar` or `range` that leaves a value open; `decay.range` is a field."""
     items: Iterable[tuple[str | int, Any]] = ()
     if isinstance(data, list):
         items = enumerate(data)
     elif isinstance(data, dict):
         items = data.items()
-        if "choice" in data:
-            return (*path, "choice")
+        for key in ("choice", "grammar"):
+            if key in data:
+                return (*path, key)
         if "range" in data and data.keys() <= RANGE_KEYS and path[-1:] != ("decay",):
             return (*path, "range")
     found = (_hole(value, (*path, key)) for key, value in items)

@@ -41,7 +41,7 @@ IGNORES = {
 
 
 def hidden_size(config: Config, default: int = HIDDEN) -> int:
-    """Width of the residual stream; `d_model` in the oldest files."""
+    """Width of the residual stream."""
     return config.integer("hidden_size", default=default)
 
 
@@ -147,9 +147,9 @@ def norm_eps(config: Config, default: float = NORM_EPS) -> float:
     return config.number("norm_eps", default=default)
 
 
-def erase_gain(config: Config, *, default: bool = False) -> tuple[float, float]:
+def erase_gain(config: Config) -> tuple[float, float]:
     """Range of beta: up to 2 where the eigenvalues may be negative."""
-    return (0.0, 2.0) if config.flag("allow_neg_eigval", default=default) else (0.0, 1.0)
+    return (0.0, 2.0) if config.flag("allow_neg_eigval", default=False) else (0.0, 1.0)
 
 
 def sigmoid_range(config: Config, hidden: int, bias: float = 0.0) -> tuple[float, float]:

@@ -11,8 +11,8 @@ from typing import Any
 from designspace.candidate import AnyMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Stack
-from designspace.huggingface.parts import Defaults, decoder, from_catalogue, layer_types
-from designspace.huggingface.rope import nope, rotary, yarn_mscale
+from designspace.huggingface.parts import Defaults, decoder, from_catalogue, layer_types, rope
+from designspace.huggingface.rope import nope, yarn_mscale
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 
@@ -90,25 +90,18 @@ def query_rank(config: Config, latent: Latent) -> int | None:
 
 
 def latent_rotation(
-    config: Config, heads: dict[str, Any], defaults: Defaults, *, pairing: str, counted: int | None = None
+    config: Config, heads: dict[str, Any], defaults: Defaults, *, pairing: str, counted: int | None
 ) -> dict[str, Any]:
     """`rotation` of the shared channels of a key.
 
     Args:
-        counted: channels that partial_rotary_factor is a share of; the rotary ones by default.
+        counted: channels that partial_rotary_factor is a share of; None: the rotary ones.
     """
     rotary_dim, width = heads["shared_key_dim"], heads["state_dim"]
     if rotary_dim == 0 or rotary_dim % 2:
         raise config.error("qk_rope_head_dim", f"`qk_rope_head_dim` must be even and positive, got {rotary_dim}.")
     counted = counted or rotary_dim
-    rotation = rotary(
-        config,
-        counted,
-        fraction=rotary_dim / counted,
-        theta=defaults.theta,
-        pairing=pairing,
-        length=defaults.length,
-    )
+    rotation = rope(config, counted, defaults, fraction=rotary_dim / counted, pairing=pairing)
     if round(rotation["fraction"] * counted) != rotary_dim:
         raise config.error(
             "partial_rotary_factor",
@@ -158,9 +151,9 @@ def latent_mixer(
     )
 
 
-def pairing(config: Config, *, default: bool = True) -> str:
+def pairing(config: Config) -> str:
     """Interleaved unless `rope_interleave` is false."""
-    return "interleaved" if config.flag("rope_interleave", default=default) else "half"
+    return "interleaved" if config.flag("rope_interleave", default=True) else "half"
 
 
 def latent_stack(

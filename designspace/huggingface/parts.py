@@ -42,11 +42,6 @@ class Defaults:
     head_dim: int | None = None
     theta: float = 10000.0
 
-    @property
-    def heads_of_attention(self) -> tuple[int, int | None, int | None]:
-        """heads, kv_heads, head_dim."""
-        return self.heads, self.kv_heads, self.head_dim
-
 
 def from_catalogue(name: str, **fields: dict[str, Any]) -> MixerSpec:
     """The mixer of a catalogue entry with some keys of some fields replaced."""
@@ -85,14 +80,13 @@ def head_dim(config: Config, hidden: int, num_heads: int, *, default: int | None
     return hidden // num_heads
 
 
-def attention_sizes(config: Config, hidden: int, defaults: Defaults | None = None) -> dict[str, Any]:
+def attention_sizes(config: Config, hidden: int, defaults: Defaults) -> dict[str, Any]:
     """`heads` from the keys that llama-like files share."""
-    heads, kv_heads, width = (None, None, None) if defaults is None else defaults.heads_of_attention
-    num_heads = config.integer("num_attention_heads", default=heads)
-    if "num_key_value_heads" in config.data:
-        kv_heads = num_heads  # what null says; an absent key is the class default
-    kv_heads = config.integer("num_key_value_heads", default=kv_heads or num_heads)
-    return sizes(num_heads, kv_heads, head_dim(config, hidden, num_heads, default=width))
+    num_heads = config.integer("num_attention_heads", default=defaults.heads)
+    # null means one per head; an absent key is the class default
+    by_class = None if "num_key_value_heads" in config.data else defaults.kv_heads
+    kv_heads = config.integer("num_key_value_heads", default=by_class or num_heads)
+    return sizes(num_heads, kv_heads, head_dim(config, hidden, num_heads, default=defaults.head_dim))
 
 
 def trunk(config: Config, defaults: Defaults, *layer_keys: str) -> tuple[int, int, dict[str, Any]]:
@@ -109,7 +103,7 @@ def attention(
     return from_catalogue(name, heads=heads, rotation=rotation, support={"window": window}, **fields)
 
 
-def gated_mlp(config: Config, hidden: int, *keys: str, default: int | None = None) -> ChannelMixer:
+def gated_mlp(config: Config, hidden: int, *keys: str, default: int) -> ChannelMixer:
     """A gated channel mixer of the width in the file; which activation gates it does not bear on the tuple."""
     inner = config.integer(*(keys or ("intermediate_size",)), default=default)
     return ChannelMixer(kind="swiglu", ratio=inner / hidden)
@@ -266,9 +260,7 @@ def llama_like(
         fields: further keys of the mixer, field by field.
     """
     hidden, num_layers, heads = trunk(config, defaults)
-    rotation = rotary(
-        config, heads["state_dim"], fraction=fraction, pairing=pairing, theta=defaults.theta, length=defaults.length
-    )
+    rotation = rope(config, heads["state_dim"], defaults, fraction=fraction, pairing=pairing)
     span = window_size(config, window) if is_windowed else None
     mixer = attention(mixer_name, heads, rotation, span, **fields)
     channel = None if is_gated else mlp(hidden, config.integer("intermediate_size", default=defaults.inner))
@@ -283,10 +275,9 @@ def decoder(
     defaults: Defaults,
     channel: ChannelMixer | None = None,
     norm: Literal["rms", "layer"] = "rms",
-    positions: str = "none",
 ) -> Stack:
     """One layer for each of `mixers`; the channel mixer is gated with `intermediate_size` unless given."""
     channel = channel or gated_mlp(config, hidden, default=defaults.inner)
     layers = [layer(mixer, channel, norm=norm) for mixer in mixers]
     seq_len = config.integer("max_position_embeddings", default=defaults.length)
-    return Stack(layers, model(config, hidden, positions=positions, vocab=defaults.vocab), seq_len)
+    return Stack(layers, model(config, hidden, vocab=defaults.vocab), seq_len)

@@ -17,6 +17,7 @@ from designspace.mixer import MixerSpec
 DEFAULT_SEQ_LEN = 2048
 SILU = ("silu", "swish")
 STEP = (0.001, 0.1)  # of dt at initialisation, where no key says
+HYBRID_HEADS, HYBRID_STATE = 128, 256  # class defaults of Bamba, Granite and Falcon-H1
 FASTEST = 16.0  # largest rate A of Mamba-2 at initialisation; A = 1..state_size in Mamba
 _CONV_BIAS = "a bias of the convolution leaves the tuple as it is"
 _BIAS = "a bias of the projections leaves the tuple as it is"
@@ -139,12 +140,12 @@ def mamba2_mixer(heads: dict[str, Any], *, conv: int, step: tuple[float, float] 
     )
 
 
-def hybrid_mamba2(config: Config, inner: int, *, num_heads: int = 128, state_dim: int = 256, **io: Any) -> MixerSpec:
-    """Mamba-2 from the `mamba_*` keys of Bamba, Granite and Falcon-H1; `num_heads`, `state_dim` are class defaults.
+def hybrid_mamba2(config: Config, inner: int, **io: Any) -> MixerSpec:
+    """Mamba-2 from the `mamba_*` keys of Bamba, Granite and Falcon-H1; `io`: further keys of the output stage.
 
     `mamba_d_head` is the value width, inner width / heads where it is "auto"; an explicit one must be that too.
     """
-    num_heads = config.integer("mamba_n_heads", default=num_heads)
+    num_heads = config.integer("mamba_n_heads", default=HYBRID_HEADS)
     if inner % num_heads:
         raise config.error("mamba_n_heads", f"`mamba_n_heads` must divide the inner width {inner}, got {num_heads}.")
     width = inner // num_heads
@@ -160,7 +161,7 @@ def hybrid_mamba2(config: Config, inner: int, *, num_heads: int = 128, state_dim
         config,
         num_heads=num_heads,
         head_dim=width,
-        state_dim=config.integer("mamba_d_state", default=state_dim),
+        state_dim=config.integer("mamba_d_state", default=HYBRID_STATE),
         groups=config.integer("mamba_n_groups", default=1),
         key="mamba_n_groups",
     )

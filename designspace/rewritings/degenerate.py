@@ -14,6 +14,7 @@ from designspace.shear import Shear
 
 WRITES_GATE = ("complement", "one_minus_bk2")  # decay maps that change the scaling gate too
 READS_DECAY = ("complement", "sqrt_1_minus_a2")  # scaling gates that are computed from the decay
+SHARES_STEP = ("dt", "step_power")  # scaling gates that are computed from the step of the decay
 
 
 def softcap_infinite(mixer: MixerSpec) -> MixerSpec:
@@ -24,7 +25,8 @@ def softcap_infinite(mixer: MixerSpec) -> MixerSpec:
 def decay_of_one(mixer: MixerSpec) -> MixerSpec:
     """a = 1, constant or by its range: no decay, unless a gate or the keys are computed from it."""
     decay = mixer.decay
-    needed = mixer.scaling.gate in READS_DECAY or mixer.features.map == "one_minus_decay"
+    reads = (*READS_DECAY, "step_power")
+    needed = mixer.scaling.gate in reads or mixer.features.map == "one_minus_decay"
     if decay.granularity == "none" or needed or decay.map in WRITES_GATE or decay.hull != (1.0, 1.0):
         return mixer
     return mixer.model_copy(update={"decay": Decay()})
@@ -33,7 +35,7 @@ def decay_of_one(mixer: MixerSpec) -> MixerSpec:
 def decay_range_of_one_value(mixer: MixerSpec) -> MixerSpec:
     """A range [c, c] leaves the constant c, whatever the map. Not where the map sets the gate or shares its step."""
     decay = mixer.decay
-    free = decay.map not in WRITES_GATE and mixer.scaling.gate != "dt"
+    free = decay.map not in WRITES_GATE and mixer.scaling.gate not in SHARES_STEP
     if decay.granularity == "none" or decay.range[0] != decay.range[1] or not free:
         return mixer
     return changed(mixer, "decay", source="constant", map="fixed", initial=None)
@@ -57,6 +59,7 @@ def one_channel(mixer: MixerSpec) -> MixerSpec:
     if mixer.erase.per_channel:
         mixer = changed(mixer, "erase", per_channel=False)
     named_diagonal = mixer.decay.map == "one_minus_bk2" or mixer.features.map == "one_minus_decay"
+    named_diagonal = named_diagonal or mixer.scaling.gate == "step_power"
     if mixer.decay.granularity != "diagonal" or named_diagonal:
         return mixer
     return changed(mixer, "decay", granularity="scalar")
@@ -168,9 +171,9 @@ def evolution_unseen(mixer: MixerSpec) -> MixerSpec:
     """
     if not _sees_itself_only(mixer) or mixer.lift.kind != "none" or mixer.erase.rank > 1:
         return mixer
-    if mixer.scaling.gate not in READS_DECAY and mixer.features.map != "one_minus_decay" and _decays_alone(mixer):
+    if mixer.features.map != "one_minus_decay" and _decays_alone(mixer):
         mixer = mixer.model_copy(update={"decay": Decay()})
-    if not _turns_before_norm(mixer) and mixer.decay.granularity != "diagonal":
+    if not _turns_before_norm(mixer) and mixer.decay.granularity != "diagonal" and mixer.rotation.attention_factor == 1:
         mixer = changed(mixer, "rotation", source="none")
     if mixer.scaling.gate != "tied_to_erase":
         mixer = changed(mixer, "erase", direction="none", per_channel=False)
@@ -192,8 +195,9 @@ def _turns_before_norm(mixer: MixerSpec) -> bool:
 
 
 def _decays_alone(mixer: MixerSpec) -> bool:
-    """No gate is computed together with the decay."""
-    return mixer.decay.granularity != "none" and mixer.decay.map not in WRITES_GATE
+    """No gate is computed from the decay or together with it."""
+    gated = mixer.scaling.gate in (*READS_DECAY, "step_power") or mixer.decay.map in WRITES_GATE
+    return mixer.decay.granularity != "none" and not gated
 
 
 REWRITINGS = (

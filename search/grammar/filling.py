@@ -1,8 +1,8 @@
 """Fills the holes of the grammar one after the other, and only with what leads to a valid mixer.
 
 An option is possible if the choices so far, this option and the open keys of a known mixer (the last one found, then
-every published one) are a valid mixer. So no rule of validity is written here, every mixer of the catalogue is reached,
-and every filling is valid.
+the published ones) are a valid mixer. So no rule of validity is written here, every filling is valid, and a published
+mixer is reached because it, or one with other numbers only, completes each of its choices.
 """
 
 import json

@@ -120,6 +120,7 @@ MALFORMED: dict[str, tuple[str | bytes, int | None, str]] = {
     ),
     "choice.yaml": ("blocks:\n- mixer:\n    choice: [{use: linear}, {use: gla}]\n", 3, "`choice` makes this a space"),
     "choice_of_use.yaml": ("mixer:\n  use: {choice: [linear, gla]}\n", 2, "`choice` makes this a space file"),
+    "grammar.yaml": ("mixer: {grammar: full}\n", 1, "`grammar` makes this a space file"),
     "range.yaml": ("mixer:\n  features:\n    gain: {range: [1, 2], log: true}\n", 3, "`range` makes this a space file"),
     "on_as_true.yaml": (
         "mixer:\n  io:\n    short_conv: {true: [q, k], width: 4}\n",

@@ -13,8 +13,8 @@ from designspace.huggingface.parts import (
     gated_mlp,
     layer,
     model,
+    rope,
 )
-from designspace.huggingface.rope import rotary
 from designspace.huggingface.selective import IGNORES, hybrid_mamba2
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, kv_heads=8, inner=14336, vocab=128000, length=262_144)
@@ -24,7 +24,7 @@ ROTATED = 0.5
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], fraction=ROTATED, theta=DEFAULTS.theta)
+    rotation = rope(config, heads["state_dim"], DEFAULTS, fraction=ROTATED)
     for key, rotated in (("attn_rotary_emb", ROTATED * heads["state_dim"]), ("partial_rotary_factor", ROTATED)):
         if config.has(key) and config.number(key) != rotated:
             raise config.error(key, f"the code rotates half of a key: `{key}` must be {rotated:g}.")

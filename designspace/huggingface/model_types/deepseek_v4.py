@@ -10,8 +10,15 @@ from typing import Any
 from designspace.candidate import AnyMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, gated_mlp, layer_types
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import (
+    Defaults,
+    attention_sizes,
+    decoder,
+    from_catalogue,
+    gated_mlp,
+    layer_types,
+    rope,
+)
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 
@@ -94,10 +101,8 @@ def _rotation(config: Config, head_dim: int, name: str) -> dict[str, Any]:
     if config.has("qk_rope_head_dim"):
         share = config.integer("qk_rope_head_dim") / head_dim
     if isinstance(nested, dict) and name in nested:
-        return rotary(config, head_dim, fraction=share, layer_kind=name, length=DEFAULTS.length) | {
-            "pairing": "interleaved"
-        }
-    rotation = rotary(config, head_dim, fraction=share, pairing="interleaved", length=DEFAULTS.length)
+        return rope(config, head_dim, DEFAULTS, fraction=share, layer_kind=name) | {"pairing": "interleaved"}
+    rotation = rope(config, head_dim, DEFAULTS, fraction=share, pairing="interleaved")
     if name == "main":
         return {key: rotation[key] for key in ("source", "theta", "fraction", "pairing")}
     stated = config.nested("rope_parameters" if config.has("rope_parameters") else "rope_scaling")

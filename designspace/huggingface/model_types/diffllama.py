@@ -10,8 +10,7 @@ import math
 from designspace.candidate import Parallel
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, sizes
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope, sizes
 
 DEFAULTS = Defaults(hidden=2048, layers=16, heads=32, inner=8192, vocab=32000, length=2048)
 
@@ -26,7 +25,7 @@ def _stack(config: Config) -> Stack:
     branch = from_catalogue(
         "softmax_rope",
         heads=sizes(heads["num_heads"] // 2, heads["kv_groups"] // 2, width, 2 * width),
-        rotation=rotary(config, width, length=DEFAULTS.length),
+        rotation=rope(config, width, DEFAULTS),
         io={"output_norm": "head_rms"},
     )
     config.note("lambda", "in code: starts at 0.8 - 0.6 exp(-0.3 layer), layers counted from 0")

@@ -6,8 +6,7 @@ score, and beyond keep_window_size keys those of smaller bias are masked. The de
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope
 from designspace.outside import Outside
 
 DEFAULTS = Defaults(hidden=1024, layers=32, heads=8, inner=2048, vocab=32768, length=2048)
@@ -22,7 +21,7 @@ def _stack(config: Config) -> Stack:
     dense = from_catalogue(
         "softmax_qknorm",
         heads=heads,
-        rotation=rotary(config, heads["state_dim"], length=DEFAULTS.length),
+        rotation=rope(config, heads["state_dim"], DEFAULTS),
         support={"window": window},
     )
     mixer = Outside(

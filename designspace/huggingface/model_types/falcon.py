@@ -7,9 +7,8 @@ Key/value heads: num_kv_heads in the new decoder architecture, else one if multi
 from designspace.huggingface.alibi import slopes
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, from_catalogue
+from designspace.huggingface.parts import Defaults, from_catalogue, rope
 from designspace.huggingface.plain import Plain, plain, plain_stack
-from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=4544, layers=32, heads=71, inner=18176, vocab=65024, length=2048)
@@ -38,9 +37,7 @@ def falcon_mixer(config: Config, found: Plain, *, kv_heads: int) -> MixerSpec:
     """Rotary attention or scaled ALiBi."""
     heads = found.heads_of(kv_heads)
     if not config.flag("alibi", default=False):
-        return from_catalogue(
-            "softmax_rope", heads=heads, rotation=rotary(config, found.head_dim, length=DEFAULTS.length)
-        )
+        return from_catalogue("softmax_rope", heads=heads, rotation=rope(config, found.head_dim, DEFAULTS))
     for key in ("rope_theta", "rope_scaling", "rope_parameters"):
         config.optional(key)  # no rotation with ALiBi
     config.note("alibi", "in code: the slopes are divided by sqrt(head_dim) with the score")

@@ -15,8 +15,8 @@ from designspace.huggingface.parts import (
     gated_mlp,
     layer,
     model,
+    rope,
 )
-from designspace.huggingface.rope import rotary
 from designspace.huggingface.selective import IGNORES, hybrid_mamba2
 from designspace.mixer import MixerSpec
 
@@ -40,7 +40,7 @@ def _stack(config: Config) -> Stack:
 def _attention(config: Config, hidden: int) -> MixerSpec:
     heads = attention_sizes(config, hidden, DEFAULTS)
     scale = heads["state_dim"] ** -0.5 * config.number("key_multiplier", default=1.0)
-    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
+    rotation = rope(config, heads["state_dim"], DEFAULTS)
     return from_catalogue("softmax_rope", heads=heads, rotation=rotation, scaling={"base": scale})
 
 

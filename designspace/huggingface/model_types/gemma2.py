@@ -6,8 +6,7 @@ Source: arXiv 2408.00118; transformers 5.24, modeling_gemma2. Norms after the su
 from designspace.huggingface.config import Config
 from designspace.huggingface.gemma import FULL, IGNORES, bidirectional, layer_kinds, query_scale, softcap, window
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope
 
 DEFAULTS = Defaults(hidden=2304, layers=26, heads=8, kv_heads=4, head_dim=256, inner=9216, vocab=256000, length=8192)
 INTERVAL = 2
@@ -19,7 +18,7 @@ SOFTCAP = 50.0
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], length=DEFAULTS.length)
+    rotation = rope(config, heads["state_dim"], DEFAULTS)
     scale, cap, span = (
         query_scale(config, default=SCALAR),
         softcap(config, default=SOFTCAP),

@@ -6,9 +6,8 @@ partial_rotary_factor and rope_theta, some all four.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, from_catalogue
+from designspace.huggingface.parts import Defaults, from_catalogue, rope
 from designspace.huggingface.plain import plain, plain_stack
-from designspace.huggingface.rope import rotary
 
 DEFAULTS = Defaults(hidden=6144, layers=44, heads=64, inner=24576, vocab=50432, length=2048)
 FRACTION = 0.25
@@ -16,7 +15,7 @@ FRACTION = 0.25
 
 def _stack(config: Config) -> Stack:
     found = plain(config, DEFAULTS)
-    rotation = rotary(config, found.head_dim, fraction=FRACTION, length=DEFAULTS.length)
+    rotation = rope(config, found.head_dim, DEFAULTS, fraction=FRACTION)
     mixer = from_catalogue("softmax_partial_rope", heads=found.heads_of(), rotation=rotation)
     return plain_stack(config, found, [mixer] * found.layers)
 

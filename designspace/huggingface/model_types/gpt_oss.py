@@ -9,8 +9,8 @@ from typing import Any
 from designspace.huggingface.config import Config
 from designspace.huggingface.gemma import FULL, layer_kinds, window
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue
-from designspace.huggingface.rope import rotary, yarn_mscale
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope
+from designspace.huggingface.rope import yarn_mscale
 
 DEFAULTS = Defaults(
     hidden=2880, layers=36, heads=64, kv_heads=8, head_dim=64, inner=2880, vocab=201088, length=131072, theta=150000.0
@@ -47,7 +47,7 @@ def _stack(config: Config) -> Stack:
 
 
 def _rotation(config: Config, head_dim: int) -> dict[str, Any]:
-    rotation = rotary(config, head_dim, theta=DEFAULTS.theta, length=DEFAULTS.length)
+    rotation = rope(config, head_dim, DEFAULTS)
     length = rotation.get("scaling", YARN).get("original_length", YARN["original_length"])
     if config.integer("initial_context_length", default=length) != length:
         raise config.error(

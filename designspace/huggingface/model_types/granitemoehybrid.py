@@ -14,8 +14,8 @@ from designspace.huggingface.parts import (
     gated_mlp,
     layer,
     model,
+    rope,
 )
-from designspace.huggingface.rope import rotary
 from designspace.huggingface.selective import IGNORES, UNROTATED, hybrid_mamba2
 from designspace.mixer import MixerSpec
 
@@ -43,7 +43,7 @@ def _attention(config: Config, hidden: int) -> MixerSpec:
     scaling = {"base": config.number("attention_multiplier", default=1.0)}
     position = config.optional("position_embedding_type")
     if position == "rope":
-        rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
+        rotation = rope(config, heads["state_dim"], DEFAULTS)
         return from_catalogue("softmax_rope", heads=heads, rotation=rotation, scaling=scaling)
     if position not in NO_POSITIONS:
         raise unsupported(config, "position_embedding_type", position)

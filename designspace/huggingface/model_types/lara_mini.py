@@ -6,8 +6,8 @@ Weighted RMS on q and k in both kinds of softmax layer; keys rotate in the windo
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import DeltaDefaults, gated_delta, schedule
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, decoder, from_catalogue, gated_mlp, one_expert, trunk
-from designspace.huggingface.rope import nope, rotary
+from designspace.huggingface.parts import Defaults, decoder, from_catalogue, gated_mlp, one_expert, rope, trunk
+from designspace.huggingface.rope import nope
 
 DEFAULTS = Defaults(hidden=1024, layers=34, heads=16, kv_heads=4, head_dim=128, inner=512, vocab=151936, length=131072)
 DELTA = DeltaDefaults(key_heads=8, value_heads=16)
@@ -19,7 +19,7 @@ WORDS = {"linear_attention": "linear", "sliding_attention": "sliding", "full_att
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
     window = config.integer("sliding_window", default=DEFAULT_WINDOW)
-    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
+    rotation = rope(config, heads["state_dim"], DEFAULTS)
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")
     config.note("position", "in code: only the windowed layers rotate their keys")
     one_expert(config)

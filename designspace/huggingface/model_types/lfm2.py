@@ -10,8 +10,7 @@ from designspace.candidate import ChannelMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import listed, schedule
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(
@@ -61,7 +60,7 @@ def normed_attention(config: Config, hidden: int, defaults: Defaults) -> MixerSp
         raise config.error("num_heads", "`num_heads` contradicts `num_attention_heads`; they name one thing.")
     heads = attention_sizes(config, hidden, defaults)
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")
-    rotation = rotary(config, heads["state_dim"], theta=defaults.theta)
+    rotation = rope(config, heads["state_dim"], defaults)
     return from_catalogue("softmax_qknorm", heads=heads, rotation=rotation)
 
 

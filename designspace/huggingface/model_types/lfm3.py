@@ -10,8 +10,7 @@ from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import schedule
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.model_types.lfm2 import IGNORES, short_convolution, width_of_stream
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, window_size
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope, window_size
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(
@@ -51,7 +50,7 @@ def _stack(config: Config) -> Stack:
 def _attention(config: Config, hidden: int, kind: str, window: int | None) -> MixerSpec:
     heads = attention_sizes(config, hidden, DEFAULTS)
     if config.has("rope_parameters"):
-        rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta, layer_kind=kind)
+        rotation = rope(config, heads["state_dim"], DEFAULTS, layer_kind=kind)
     else:
         rotation = {"source": "constant", "pairing": "half", **ROTATIONS[kind]}
         config.note(f"rotation of {kind}", f"of the model class: {ROTATIONS[kind]}")

@@ -7,8 +7,16 @@ means that the layer DOES rotate.
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, gated_mlp, layer_types
-from designspace.huggingface.rope import nope, rotary
+from designspace.huggingface.parts import (
+    Defaults,
+    attention_sizes,
+    decoder,
+    from_catalogue,
+    gated_mlp,
+    layer_types,
+    rope,
+)
+from designspace.huggingface.rope import nope
 from designspace.mixer import MixerSpec
 from designspace.scaling import QUERY_SCHEDULE_FLOOR, QUERY_SCHEDULE_SLOPE
 
@@ -41,7 +49,7 @@ def _stack(config: Config) -> Stack:
 def _mixers(config: Config, hidden: int) -> dict[bool, MixerSpec]:
     """The mixer of rotary layers (True) and of the others."""
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], theta=DEFAULTS.theta, pairing="interleaved", length=DEFAULTS.length)
+    rotation = rope(config, heads["state_dim"], DEFAULTS, pairing="interleaved")
     normed = {"norm": "rms", "norm_order": "after_rotation", "eps_kind": "mean"}
     features = normed if config.flag("use_qk_norm", default=True) else {}
     return {

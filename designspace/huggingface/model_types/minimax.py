@@ -22,9 +22,9 @@ from designspace.huggingface.parts import (
     gated_mlp,
     model,
     one_expert,
+    rope,
     trunk,
 )
-from designspace.huggingface.rope import rotary
 from designspace.huggingface.selective import silu_activation
 from designspace.mixer import MixerSpec
 
@@ -52,7 +52,7 @@ def lightning_stack(config: Config, defaults: Defaults, *, placement: Literal["p
     """Lightning and softmax layers with the residual factors of each kind."""
     hidden, num_layers, heads = trunk(config, defaults)
     kinds = _kinds(config, num_layers)
-    rotation = rotary(config, heads["state_dim"], theta=defaults.theta)
+    rotation = rope(config, heads["state_dim"], defaults)
     name = "softmax_rope" if rotation["fraction"] == 1 else "softmax_partial_rope"
     softmax = from_catalogue(name, heads=heads, rotation=rotation)
     silu_activation(config)

@@ -8,8 +8,15 @@ layer_types every layer is full. Half of the channels rotate.
 from designspace.candidate import AnyMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, gated_mlp, layer_types
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import (
+    Defaults,
+    attention_sizes,
+    decoder,
+    from_catalogue,
+    gated_mlp,
+    layer_types,
+    rope,
+)
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 
@@ -32,7 +39,7 @@ BLOCKS, BLOCK = 16, 128
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
-    rotation = rotary(config, heads["state_dim"], fraction=ROTARY_SHARE, theta=DEFAULTS.theta, length=DEFAULTS.length)
+    rotation = rope(config, heads["state_dim"], DEFAULTS, fraction=ROTARY_SHARE)
     dense = from_catalogue("softmax_qknorm", heads=heads, rotation=rotation)
     if config.flag("attention_output_gate", default=False):
         raise config.error(

@@ -7,7 +7,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import ONE_WINDOW, Defaults, attention, decoder, trunk, window_size
+from designspace.huggingface.parts import ONE_WINDOW, Defaults, attention, decoder, rope, trunk, window_size
 from designspace.huggingface.rope import is_scaled, rotary
 
 DEFAULTS = Defaults(
@@ -27,7 +27,7 @@ def _stack(config: Config) -> Stack:
 
 def _rotation(config: Config, width: int) -> dict[str, Any]:
     if is_scaled(config):
-        return rotary(config, width, length=DEFAULTS.length)
+        return rope(config, width, DEFAULTS)
     config.note("rope_parameters", "absent: YaRN with factor 16 from 16384, theta 1e6, the class default")
     return rotary(config, width, theta=DEFAULT_THETA, length=DEFAULTS.length) | {"scaling": SCALING}
 

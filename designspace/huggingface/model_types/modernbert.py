@@ -9,7 +9,7 @@ from designspace.candidate import AnyMixer
 from designspace.huggingface.bidirectional import IGNORES, both_ways
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, decoder, from_catalogue, layer_types
+from designspace.huggingface.parts import Defaults, decoder, from_catalogue, layer_types, rope
 from designspace.huggingface.plain import plain
 from designspace.huggingface.rope import rotary
 
@@ -55,7 +55,7 @@ def rotation_of(config: Config, head_dim: int, kind: str) -> dict[str, Any]:
     """`rotation` of a layer kind: nested `rope_parameters`, or a theta of its own."""
     key, default = THETAS[kind]
     if not config.has("rope_parameters"):
-        return rotary(config, head_dim, length=DEFAULTS.length) | {"theta": config.number(key, default=default)}
+        return rope(config, head_dim, DEFAULTS) | {"theta": config.number(key, default=default)}
     rotation = rotary(config, head_dim, theta=default, layer_kind=kind)
     if config.number(key, default=rotation["theta"]) != rotation["theta"]:
         raise config.error(key, f"`{key}` contradicts `rope_parameters.{kind}.rope_theta`; keep one of them.")

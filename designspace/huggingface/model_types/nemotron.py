@@ -5,8 +5,7 @@ Source: arXiv 2402.16819; transformers 5.24, modeling_nemotron. The first files 
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, mlp
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, mlp, rope
 
 DEFAULTS = Defaults(hidden=6144, layers=32, heads=48, inner=24576, vocab=256000, length=4096)
 FRACTION = 0.5
@@ -16,7 +15,7 @@ def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULTS.hidden)
     heads = attention_sizes(config, hidden, DEFAULTS)
     fraction = config.number("rope_percent", "partial_rotary_factor", default=FRACTION)
-    rotation = rotary(config, heads["state_dim"], fraction=fraction, length=DEFAULTS.length)
+    rotation = rope(config, heads["state_dim"], DEFAULTS, fraction=fraction)
     mixer = from_catalogue("softmax_partial_rope", heads=heads, rotation=rotation)
     return decoder(
         config,

@@ -16,9 +16,10 @@ from designspace.huggingface.parts import (
     every,
     from_catalogue,
     norms_on_outputs,
+    rope,
     trunk,
 )
-from designspace.huggingface.rope import nope, rotary
+from designspace.huggingface.rope import nope
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=3840, layers=32, heads=30, inner=11008, vocab=100352, length=65536)
@@ -39,7 +40,7 @@ def _stack(config: Config) -> Stack:
 
 
 def _attention(config: Config, heads: dict[str, Any]) -> MixerSpec:
-    rotation = nope() if _is_unrotated(config) else rotary(config, heads["state_dim"], theta=DEFAULTS.theta)
+    rotation = nope() if _is_unrotated(config) else rope(config, heads["state_dim"], DEFAULTS)
     norms_on_outputs(config)
     config.note("q/k norm", "in code: weighted RMS over all heads before the rotation")
     return from_catalogue("softmax_qknorm", heads=heads, rotation=rotation, features={"norm_over": "all_heads"})

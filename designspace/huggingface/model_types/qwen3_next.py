@@ -16,8 +16,8 @@ from designspace.huggingface.parts import (
     gated_mlp,
     layer,
     model,
+    rope,
 )
-from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=2048, layers=48, heads=16, kv_heads=2, head_dim=256, inner=5632, vocab=151936, length=32768)
@@ -60,7 +60,7 @@ def gated_attention(config: Config, hidden: int, defaults: Defaults) -> MixerSpe
         raise unsupported(config, "attn_output_gate", False)
     config.note("q/k norm, output gate", "in code: weighted RMS per head before the rotation; sigmoid gate")
     heads = attention_sizes(config, hidden, defaults)
-    rotation = rotary(config, heads["state_dim"], fraction=ROTATED, theta=defaults.theta)
+    rotation = rope(config, heads["state_dim"], defaults, fraction=ROTATED)
     return from_catalogue("gated_softmax", heads=heads, rotation=rotation)
 
 

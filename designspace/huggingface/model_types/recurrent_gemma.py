@@ -14,8 +14,8 @@ from designspace.huggingface.parts import (
     from_catalogue,
     layer,
     model,
+    rope,
 )
-from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(hidden=2560, layers=26, heads=10, inner=7680, vocab=256000, length=8192)
@@ -41,7 +41,7 @@ def _attention(config: Config, hidden: int) -> MixerSpec:
     return from_catalogue(
         "softmax_window",
         heads=heads,
-        rotation=rotary(config, heads["state_dim"], fraction=ROTATED, theta=DEFAULTS.theta),
+        rotation=rope(config, heads["state_dim"], DEFAULTS, fraction=ROTATED),
         support={"window": config.integer("attention_window_size", "sliding_window", default=DEFAULT_WINDOW)},
     )
 
