@@ -7,7 +7,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from checkers import suppress
-from checkers.finding import Answer, Finding, Place, Report, Subject, Summary, Verdict
+from checkers.finding import Answer, Finding, Fix, Place, Report, Subject, Summary, Verdict
+from checkers.fingerprints import fingerprinted
 from checkers.rule import Context, Outcome, Rule, all_rules
 from checkers.settings import Settings
 from checkers.severity import severity
@@ -43,12 +44,18 @@ def check(
     """
     settings = settings or _default_settings()
     rules = [rule for rule in all_rules() if settings.runs(rule)]
-    context = Context(candidate, tuple(measurements), unread=tuple(unread), approximated=approximated)
+    context = Context(
+        candidate,
+        tuple(measurements),
+        unread=tuple(unread),
+        approximated=approximated,
+        thresholds=settings.thresholds,
+    )
     found = tuple(suppress.suppressions(candidate))
 
     beyond = _beyond(candidate)
     judged = {
-        rule.code: (*(beyond if rule.principle < SHAPE else ()), *rule.check(context))
+        rule.code: beyond if beyond and rule.reads_stack else (*_of_mixers(rule, beyond), *rule.check(context))
         for rule in rules
         if rule.stage == "spec"
     }
@@ -56,10 +63,10 @@ def check(
 
     last = replace(context, unused=suppress.unused(findings, found, rules))
     late = {rule.code: tuple(rule.check(last)) for rule in rules if rule.stage == "report"}
-    findings += _findings(rules, late, last, settings, document)
+    findings += suppress.silenced(_findings(rules, late, last, settings, document), found)
 
     verdicts = tuple(_verdict(rule, (judged | late)[rule.code]) for rule in rules)
-    ordered = tuple(sorted(findings, key=_position))
+    ordered = tuple(sorted(fingerprinted(findings, candidate), key=_position))
     return Report(
         tool_version=_tool_version(),
         candidate=Subject(
@@ -70,13 +77,18 @@ def check(
         target=candidate.target,
         verdicts=verdicts,
         findings=ordered,
-        summary=_summary(ordered, verdicts),
+        summary=summary(ordered, verdicts),
     )
 
 
 def _beyond(candidate: Candidate) -> tuple[Outcome, ...]:
     """What every rule of a principle answers for a mixer outside the grammar."""
     return tuple(Outcome("unknown", path, f"outside the grammar: {one.reason}") for path, one in candidate.outside())
+
+
+def _of_mixers(rule: Rule, beyond: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    """Rules about files have nothing to say of a mixer outside the grammar."""
+    return beyond if rule.principle < SHAPE else ()
 
 
 @cache
@@ -123,7 +135,8 @@ def _finding(
         evidence=dict(outcome.evidence),
         assumptions=outcome.assumptions,
         sources=outcome.sources or rule.references,
-        fix=outcome.fix,
+        fix=outcome.fix
+        or (Fix(applicability="display", edits=(), note=rule.fix) if outcome.answer == "fail" else None),
         suppressed=None,
     )
 
@@ -158,7 +171,8 @@ def _position(finding: Finding) -> tuple[list[tuple[bool, int, str]], str, str]:
     return parts, finding.code, finding.message
 
 
-def _summary(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Summary:
+def summary(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Summary:
+    """Counts of the findings that nothing silences, and of the verdicts."""
     levels = [finding.severity for finding in findings if finding.suppressed is None]
     answers = [verdict.verdict for verdict in verdicts]
     return Summary(

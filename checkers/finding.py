@@ -1,5 +1,6 @@
 """What a check reports: verdicts, findings and the report, exactly as the JSON schema `sextant.report/1` has them."""
 
+from collections.abc import Mapping
 from math import isfinite, isnan
 from typing import Literal
 
@@ -42,16 +43,17 @@ class Edit(Record):
 
     action: Literal["set", "remove"]
     path: str
-    value: float | str | None = None
+    value: float | str | tuple[float, ...] | None = None
 
 
 class Fix(Record):
     """What repairs a finding. safe: the function class stays or a stated invariant returns; unsafe: the function
-    changes; display: it needs a decision.
+    changes; display: it needs a decision, which `note` names, and its edits (if any) are one way.
     """
 
     applicability: Literal["safe", "unsafe", "display"]
     edits: tuple[Edit, ...]
+    note: str = ""
 
 
 class Verdict(Record):
@@ -65,7 +67,9 @@ class Verdict(Record):
 
 
 class Finding(Record):
-    """Something to show. `suppressed` holds the reason of the suppression that silences it."""
+    """Something to show. `suppressed` holds the reason of the suppression that silences it; `fingerprint` names the
+    finding across runs (`checkers.fingerprints`).
+    """
 
     code: str
     name: str
@@ -79,6 +83,7 @@ class Finding(Record):
     sources: tuple[str, ...]
     fix: Fix | None
     suppressed: str | None
+    fingerprint: str = ""
 
 
 class Subject(Record):
@@ -114,6 +119,14 @@ class Report(Record):
     def active(self) -> tuple[Finding, ...]:
         """The findings that no suppression silences."""
         return tuple(finding for finding in self.findings if finding.suppressed is None)
+
+
+def setting(
+    applicability: Literal["safe", "unsafe", "display"], values: Mapping[str, float | str | tuple[float, ...] | None]
+) -> Fix:
+    """The fix that sets each path to its value."""
+    edits = tuple(Edit(action="set", path=path, value=value) for path, value in values.items())
+    return Fix(applicability=applicability, edits=edits)
 
 
 def quantity(value: float | str | tuple[float, ...], unit: str = "") -> Quantity:

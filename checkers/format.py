@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from checkers.finding import Report
+from checkers.picture import Picture
 
 
 class Render(Protocol):
@@ -13,8 +14,25 @@ class Render(Protocol):
     def __call__(self, reports: Sequence[Report], *, colour: bool = False) -> str: ...
 
 
+class Illustrate(Protocol):
+    """Reports as text with a picture of each candidate; `pictures` goes with `reports`, None where there is none."""
+
+    def __call__(self, reports: Sequence[Report], pictures: Sequence[Picture | None]) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write reports."""
+    """A way to write reports.
+
+    Attributes:
+        render: from the reports alone.
+        media_type, extension: of a file in this format.
+        illustrate: the same with pictures, where the format can show them.
+        omits_suppressed: readers take every finding for an open one, so silenced ones are handed over only on request.
+    """
 
     render: Render
+    media_type: str = "text/plain"
+    extension: str = "txt"
+    illustrate: Illustrate | None = None
+    omits_suppressed: bool = False

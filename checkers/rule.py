@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from checkers.finding import Fix, Quantity
 from checkers.severity import Kind
+from checkers.thresholds import DEFAULTS, Thresholds
 from designspace.candidate import Candidate, Located
 from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
@@ -50,6 +51,7 @@ class Context:
     unused: tuple[Unused, ...] = ()
     unread: tuple[str, ...] = ()
     approximated: Mapping[str, str] = field(default_factory=dict)
+    thresholds: Thresholds = DEFAULTS
 
     @property
     def target(self) -> Target:
@@ -89,6 +91,11 @@ class Site:
     def target(self) -> Target:
         """The context the candidate is judged in."""
         return self.context.target
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The limits that rules compare with."""
+        return self.context.thresholds
 
     @property
     def path(self) -> str:
@@ -146,6 +153,7 @@ class Rule:
         fields_read: paths in the spec, relative to the mixer unless they start with `model`, `target` or `blocks`.
         check: the logic.
         stage: `report` rules run last and may read which suppressions were used.
+        reads_stack: what it says of one layer depends on the others: one layer outside the grammar makes it unknown.
     """
 
     code: str
@@ -163,6 +171,7 @@ class Rule:
     fields_read: tuple[str, ...]
     check: Check
     stage: Literal["spec", "report"] = "spec"
+    reads_stack: bool = False
 
     def __post_init__(self) -> None:
         if not CODE.fullmatch(self.code):

@@ -13,6 +13,7 @@ from designspace.features import Features, MapName
 from designspace.mixer import MixerSpec
 from designspace.readout import Polynomial, Readout
 from designspace.spec import Range
+from designspace.streams import stream_counts
 
 DEFAULT_DT = (0.001, 0.1)  # step sizes of Mamba, arXiv 2312.00752; what workers use where none is declared
 ONE = Moments(1.0, 1.0)
@@ -26,15 +27,20 @@ def score_moments(mixer: MixerSpec) -> Moments | None:
     product, gate = product_moments(mixer), gate_moments(mixer)
     if product is None or gate is None:
         return None
-    return _stretched(product, mixer).times_independent(gate).times(score_base(mixer))
+    return product.times_independent(gate).times(score_base(mixer))
 
 
-def _stretched(product: Moments, mixer: MixerSpec) -> Moments:
-    """The rotating share of the channels carries the attention factor f on both sides: f^2 on its part of the score."""
+def _stretched(product: Moments, mixer: MixerSpec) -> Moments | None:
+    """The rotating share of the channels carries the attention factor f on both sides: f^2 on its part of the score.
+
+    None where a norm ties the shares of entries with a mean to each other.
+    """
     factor = tame(mixer.rotation.attention_factor) ** 2
-    share = 2.0 * mixer.rotation.pairs(mixer.key_dim) / mixer.key_dim
+    share = min(2.0 * mixer.rotation.pairs(mixer.key_dim) / _filled(mixer.features, mixer.heads.state_dim), 1.0)
     if factor == 1.0 or share == 0.0:
         return product
+    if share < 1.0 and product.mean and mixer.features.norm != "none":
+        return None
     mean = product.mean * (1.0 - share + share * factor)
     variance = (product.square - product.mean**2) * (1.0 - share + share * factor**2)
     return Moments(mean, variance + mean**2)
@@ -51,17 +57,34 @@ def tame(value: float) -> float:
 
 
 def product_moments(mixer: MixerSpec) -> Moments | None:
-    """Moments of q . k after feature map, norm and gain, for a query and a key of two random tokens."""
-    return _product(mixer.features, mixer.heads.state_dim, _complement_entry(mixer))
+    """Moments of q . k after feature map, norm, gain and attention factor, for two random tokens."""
+    found = _product(mixer.features, mixer.heads.state_dim, _streams(mixer), _complement_entry(mixer))
+    return None if found is None else _stretched(found, mixer)
+
+
+def _streams(mixer: MixerSpec) -> tuple[int, int]:
+    """Vectors whose lengths a norm takes together, of queries and of keys."""
+    if mixer.features.norm_over == "head":
+        return 1, 1
+    count = stream_counts(mixer)
+    return count.query, count.key
+
+
+def _filled(features: Features, state_dim: int) -> int:
+    """Channels after the map that are not 0 by construction."""
+    return state_dim if features.map == "relu_zero" else features.feature_dim(state_dim)
 
 
 @lru_cache(CACHE)
-def _product(features: Features, state_dim: int, complement: Powers | None) -> Moments | None:
-    width, gain = features.feature_dim(state_dim), tame(features.gain) ** 2
+def _product(features: Features, state_dim: int, streams: tuple[int, int], complement: Powers | None) -> Moments | None:
+    width, gain = _filled(features, state_dim), tame(features.gain) ** 2
     q_std, k_std = tame(features.q_std), tame(features.k_std)
+    key: Powers | None
     match features.map:
-        case "static" | "scaled_static":
+        case "static" | "scaled_static" if features.norm == "none":
             return Moments(0.0, width * (q_std * k_std) ** 2).times(gain)
+        case "static" | "scaled_static":  # a norm divides out the number of the token, up to its sign
+            query, key = entry("identity", q_std, state_dim), entry("identity", k_std, state_dim)
         case "taylor2" if features.norm == "none":
             return _taylor(q_std * k_std).times(gain)
         case "favor" if features.norm == "none":
@@ -73,31 +96,37 @@ def _product(features: Features, state_dim: int, complement: Powers | None) -> M
             query, key = entry("silu", q_std, state_dim), complement
         case name:
             query, key = entry(name, q_std, state_dim), entry(name, k_std, state_dim)
-    return None if key is None else _normed(features, width, query, key)
+    return None if key is None else _normed(features, width, query, key, streams=streams)
 
 
-def _normed(features: Features, width: int, query: Powers, key: Powers) -> Moments | None:
-    """q . k of `width` independent entries, each vector divided by its norm."""
+def _normed(features: Features, width: int, query: Powers, key: Powers, *, streams: tuple[int, int]) -> Moments | None:
+    """q . k of `width` independent entries, each vector divided by its norm (of all `streams` together)."""
     if features.norm != "none" and features.norm_on == "k":
         return None
+    if features.norm == "layernorm" and features.map == "relu_zero":  # the mean lifts the zeros
+        return None
+    heads = math.sqrt(streams[0] * streams[1])
     if features.norm != "none" and not (query.square and key.square):  # a vector of zeros has no direction
         return None
     mean, spread = query.mean * key.mean, query.square * key.square - (query.mean * key.mean) ** 2
     match features.norm:
         case "none":
             length = 1.0
-            spread += _sum_spread(query, key) if features.map == "softmax_pm" else 0.0  # a softmax divides by a sum
+            spread += _sum_spread(query, key, (1, 1)) if features.map == "softmax_pm" else 0.0  # it divides by a sum
         case "l2" | "rms" | "rms_weighted":
-            length = math.sqrt(query.square * key.square) * (width if features.norm == "l2" else 1.0)
-            spread += _length_spread(query, key)
+            channels = 1.0 if features.norm != "l2" else width * heads
+            if features.map == "relu_zero" and features.norm != "l2":
+                channels = 0.5  # half of the channels that the mean square counts
+            length = math.sqrt(query.square * key.square) * channels
+            spread += _length_spread(query, key, streams)
         case "layernorm":
             mean, length = 0.0, math.sqrt(query.variance * key.variance)
             spread = length**2
         case "sum":
             if not features.is_nonnegative:
                 return None
-            length = width**2 * mean
-            spread += _sum_spread(query, key)
+            length = (width * heads) ** 2 * mean
+            spread += _sum_spread(query, key, streams)
         case _:
             assert_never(features.norm)
     if length == 0.0:  # constant entries, centred
@@ -106,25 +135,32 @@ def _normed(features: Features, width: int, query: Powers, key: Powers) -> Momen
     return total.times(tame(features.gain) ** 2 / length)
 
 
-def _length_spread(query: Powers, key: Powers) -> float:
+def _length_spread(query: Powers, key: Powers, streams: tuple[int, int]) -> float:
     """What dividing by |q| |k| adds to the variance per channel of x y, to first order (delta method).
 
-    x y is corrected by a / 2 (x^2 / E x^2 + y^2 / E y^2) with a = E x E y: long vectors also have long products.
+    x y is corrected by a / 2 (x^2 / E x^2 + y^2 / E y^2) with a = E x E y: long vectors also have long products. A
+    length of several heads together depends on each of them by as much less.
     """
     mean = query.mean * key.mean
-    own = sum(0.25 * mean**2 * (one.fourth / one.square**2 - 1.0) for one in (query, key))
+    own = sum(
+        0.25 * mean**2 * (one.fourth / one.square**2 - 1.0) / count
+        for one, count in zip((query, key), streams, strict=True)
+    )
     shared = sum(
-        mean * other.mean * (one.cube - one.mean * one.square) / one.square
-        for one, other in ((query, key), (key, query))
+        mean * other.mean * (one.cube - one.mean * one.square) / one.square / count
+        for (one, other), count in zip(((query, key), (key, query)), streams, strict=True)
     )
     return own - shared
 
 
-def _sum_spread(query: Powers, key: Powers) -> float:
+def _sum_spread(query: Powers, key: Powers, streams: tuple[int, int]) -> float:
     """The same for division by the sums of q and k: the correction is a (x / E x + y / E y)."""
     mean = query.mean * key.mean
-    own = sum(mean**2 * one.variance / one.mean**2 for one in (query, key))
-    shared = sum(2.0 * mean * other.mean * one.variance / one.mean for one, other in ((query, key), (key, query)))
+    own = sum(mean**2 * one.variance / one.mean**2 / count for one, count in zip((query, key), streams, strict=True))
+    shared = sum(
+        2.0 * mean * other.mean * one.variance / one.mean / count
+        for (one, other), count in zip(((query, key), (key, query)), streams, strict=True)
+    )
     return own - shared
 
 

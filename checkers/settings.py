@@ -1,11 +1,16 @@
-"""What a user sets: which rules run, and how serious their findings are."""
+"""What a user sets: which rules run, how serious their findings are, and the limits they compare with.
 
+Selectors of the command line, of settings files and of the `reject` of a space have one grammar, the one here.
+"""
+
+from collections.abc import Iterable
 from typing import Self
 
 from pydantic import Field, model_validator
 
 from checkers.finding import Severity
 from checkers.rule import Rule, all_rules
+from checkers.thresholds import DEFAULTS, Thresholds, check_order
 from designspace.errors import SpecError
 from designspace.events import nearest, quoted
 from designspace.spec import Spec
@@ -17,26 +22,34 @@ OFF_BY_DEFAULT = "nursery"
 class Settings(Spec):
     """Selectors are a code (`CD501`), a prefix of one (`CD5`), a rule name (`score-scale`), or `ALL`.
 
-    `select` also switches on nursery rules that it names by code or name. `severity` maps selectors to levels; the
-    longest selector that fits wins.
+    `extend_select` adds to `select`; both also switch on nursery rules that they name by code or name. `severity` maps
+    selectors to levels; the longest selector that fits wins.
     """
 
     select: tuple[str, ...] = (ALL,)
+    extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     severity: dict[str, Severity] = Field(default_factory=dict)
+    thresholds: Thresholds = DEFAULTS
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        for key, selectors in (("select", self.select), ("ignore", self.ignore), ("severity", tuple(self.severity))):
-            for selector in selectors:
-                _check_selector(key, selector)
+        for key, selectors in (
+            ("select", self.select),
+            ("extend_select", self.extend_select),
+            ("ignore", self.ignore),
+            ("severity", self.severity),
+        ):
+            check_selectors(key, selectors)
+        check_order(self.thresholds)
         return self
 
     def runs(self, rule: Rule) -> bool:
         """The rule is selected and not ignored."""
-        chosen = any(fits(selector, rule) for selector in self.select)
+        selected = (*self.select, *self.extend_select)
+        chosen = any(fits(selector, rule) for selector in selected)
         if rule.group == OFF_BY_DEFAULT:
-            chosen = rule.code in self.select or rule.name in self.select
+            chosen = rule.code in selected or rule.name in selected
         return chosen and not any(fits(selector, rule) for selector in self.ignore)
 
     def mapped(self, rule: Rule, level: Severity) -> Severity:
@@ -47,7 +60,7 @@ class Settings(Spec):
 
 def fits(selector: str, rule: Rule) -> bool:
     """The selector names the rule."""
-    return selector in (ALL, rule.name) or rule.code.startswith(selector)
+    return selector in (ALL, rule.name) or (bool(selector) and rule.code.startswith(selector))
 
 
 def _closeness(selector: str) -> int:
@@ -55,9 +68,21 @@ def _closeness(selector: str) -> int:
     return 0 if selector == ALL else len(selector)
 
 
-def _check_selector(key: str, selector: str) -> None:
-    if any(fits(selector, rule) for rule in all_rules()) and selector:
-        return
+def check_selectors(key: str, selectors: Iterable[str]) -> None:
+    """Refuse a selector of `key` that names no rule.
+
+    Raises:
+        SpecError: there is one; the message names the nearest rule.
+    """
+    for selector in selectors:
+        if message := unknown(selector):
+            raise SpecError(message, path=key)
+
+
+def unknown(selector: str) -> str | None:
+    """Why the selector names no rule, or None where it names one."""
+    if any(fits(selector, rule) for rule in all_rules()):
+        return None
     close = nearest(selector, [name for rule in all_rules() for name in (rule.code, rule.name)])
     remedy = f"did you mean `{close}`?" if close else "`sextant rules` lists them."
-    raise SpecError(f"{quoted(selector)} names no rule; {remedy}", path=key)
+    return f"{quoted(selector)} names no rule; {remedy}"

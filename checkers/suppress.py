@@ -1,6 +1,6 @@
 """Suppressions: `lint: {ignore: [{rule, reason}]}` at the spec, a block or a mixer silences what lies there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from checkers.finding import Finding
@@ -19,14 +19,13 @@ class Located:
     scope: str
 
     def covers(self, finding: Finding) -> bool:
-        """The finding is of the named rule and stands in the scope."""
+        """The finding is of the named rule and stands in the scope; a finding about the suppression itself does not."""
         named = self.suppression.rule in (finding.code, finding.name)
-        inside = (
-            not self.scope
-            or finding.path == self.scope
-            or finding.path.startswith((f"{self.scope}.", f"{self.scope}["))
-        )
-        return named and inside
+        return named and self.holds(finding.path) and finding.path != self.path
+
+    def holds(self, path: str) -> bool:
+        """The path lies in the scope."""
+        return not self.scope or path == self.scope or path.startswith((f"{self.scope}.", f"{self.scope}["))
 
 
 def suppressions(candidate: Candidate) -> Iterator[Located]:
@@ -57,20 +56,44 @@ def _silenced(finding: Finding, found: Sequence[Located]) -> Finding:
 
 
 def unused(findings: Sequence[Finding], found: Sequence[Located], ran: Sequence[Rule]) -> tuple[Unused, ...]:
-    """The suppressions that cover no finding. One that names a rule left out of this run is not judged."""
-    known = {key for rule in all_rules() for key in (rule.code, rule.name)}
-    judged = {key for rule in ran for key in (rule.code, rule.name)}
-    return tuple(
-        Unused(one.path, one.suppression.rule, _why(one, known))
-        for one in found
-        if (one.suppression.rule in judged or one.suppression.rule not in known)
-        and not any(one.covers(finding) for finding in findings)
-    )
+    """The suppressions that silence nothing: no finding, or only what one before them silences already.
+
+    One that names a rule left out of this run is not judged. One that names a rule about suppressions is used where it
+    holds an unused one.
+    """
+    known, judged = _keys(all_rules()), _keys(ran)
+    about_suppressions = _keys(rule for rule in ran if rule.stage == "report")
+    named = [one for one in found if one.suppression.rule in judged or one.suppression.rule not in known]
+    first = [
+        Unused(one.path, one.suppression.rule, why)
+        for one in named
+        if one.suppression.rule not in about_suppressions and (why := _why(one, findings, found, known))
+    ]
+    late = [
+        Unused(one.path, one.suppression.rule, _nothing(one))
+        for one in named
+        if one.suppression.rule in about_suppressions and not any(one.holds(other.path) for other in first)
+    ]
+    order = {one.path: index for index, one in enumerate(found)}
+    return tuple(sorted((*first, *late), key=lambda one: order[one.path]))
 
 
-def _why(one: Located, known: set[str]) -> str:
+def _keys(rules: Iterable[Rule]) -> set[str]:
+    return {key for rule in rules for key in (rule.code, rule.name)}
+
+
+def _why(one: Located, findings: Sequence[Finding], found: Sequence[Located], known: set[str]) -> str | None:
+    """Why the suppression silences nothing; None where it silences something."""
     name = one.suppression.rule
-    if name in known:
-        return f"`{name}` reports nothing {f'in `{one.scope}`' if one.scope else 'in this spec'}"
-    close = nearest(name, sorted(known))
-    return f"no rule is called `{name}`" + (f" (did you mean `{close}`?)" if close else "")
+    if name not in known:
+        close = nearest(name, sorted(known))
+        return f"no rule is called `{name}`" + (f" (did you mean `{close}`?)" if close else "")
+    covered = [finding for finding in findings if one.covers(finding)]
+    if not covered:
+        return _nothing(one)
+    before = {next(other for other in found if other.covers(finding)).path for finding in covered}
+    return None if one.path in before else f"`{sorted(before)[0]}` silences `{name}` here already"
+
+
+def _nothing(one: Located) -> str:
+    return f"`{one.suppression.rule}` reports nothing {f'in `{one.scope}`' if one.scope else 'in this spec'}"

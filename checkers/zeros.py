@@ -5,14 +5,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from checkers.quadrature import expectation, probability_below
+from checkers.thresholds import DEFAULTS, FragileZeroSet
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
 from designspace.readout import Readout
 
 SPREADS = (1.0, 4.0, 16.0)  # score std at which the near-zero fraction is taken
-NEAR_ZERO = 0.01  # of E|phi|
-ROBUST_FROM = 0.3  # near-zero fraction at the largest spread
-FRAGILE_BELOW = 0.02  # near-zero fraction at spreads 1 and 4
 
 
 class Suppression(StrEnum):
@@ -33,29 +31,29 @@ class Selectivity(NamedTuple):
 
 
 @lru_cache(1024)
-def selectivity(readout: Readout) -> Selectivity:
-    """Near-zero fractions f(s) = P(|phi(z)| <= 0.01 E|phi(z)|), z ~ N(0, s^2)."""
-    fractions = _fractions(readout)
-    if fractions[-1] >= ROBUST_FROM:
+def selectivity(readout: Readout, limits: FragileZeroSet = DEFAULTS.fragile_zero_set) -> Selectivity:
+    """Near-zero fractions f(s) = P(|phi(z)| <= 0.01 E|phi(z)|), z ~ N(0, s^2); `limits` may move the 0.01."""
+    fractions = _fractions(readout, limits.near_zero)
+    if fractions[-1] >= limits.robust_from:
         return Selectivity(fractions, Suppression.ROBUST, 0.0)
     floor = readouts.infimum(readout)
     if floor > 0:
         return Selectivity(fractions, Suppression.FLOOR, floor)
-    fragile = max(fractions[:-1]) < FRAGILE_BELOW
+    fragile = max(fractions[:-1]) < limits.fragile_below
     return Selectivity(fractions, Suppression.FRAGILE if fragile else Suppression.SLAB, 0.0)
 
 
-def _fractions(readout: Readout) -> tuple[float, ...]:
+def _fractions(readout: Readout, near_zero: float) -> tuple[float, ...]:
     if readouts.homogeneous_degree(readout) is not None:  # the spread cancels
-        return (_fraction(readout, 1.0),) * len(SPREADS)
-    return tuple(_fraction(readout, spread) for spread in SPREADS)
+        return (_fraction(readout, 1.0, near_zero),) * len(SPREADS)
+    return tuple(_fraction(readout, spread, near_zero) for spread in SPREADS)
 
 
-def _fraction(readout: Readout, spread: float) -> float:
+def _fraction(readout: Readout, spread: float, near_zero: float) -> float:
     def value(x: float) -> float:
         return readouts.value(readout, spread * x)
 
-    return probability_below(value, NEAR_ZERO * expectation(lambda x: abs(value(x))))
+    return probability_below(value, near_zero * expectation(lambda x: abs(value(x))))
 
 
 def gates(mixer: MixerSpec) -> tuple[str, ...]:

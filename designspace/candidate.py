@@ -26,20 +26,23 @@ class ModelSpec(Spec):
 
 
 def _mixer_tag(value: Any) -> str:
-    """Which member of `AnyMixer` the input means, so that errors speak of that member only."""
+    """Which member of `AnyMixer` the input means, so that errors speak of that member only.
+
+    Tags are names of records: they stand in the place of an error, where a key of the file could not be told from them.
+    """
     match value:
-        case dict():
-            return next((key for key in ("parallel", "outside") if key in value), "single")
-        case Parallel():
-            return "parallel"
-        case Outside():
-            return "outside"
+        case {"parallel": _} | Parallel():
+            return Parallel.__name__
+        case {"outside": _} | Outside():
+            return Outside.__name__
         case _:
-            return "single"
+            return MixerSpec.__name__
 
 
 AnyMixer = Annotated[
-    Annotated[MixerSpec, Tag("single")] | Annotated[Parallel, Tag("parallel")] | Annotated[Outside, Tag("outside")],
+    Annotated[MixerSpec, Tag(MixerSpec.__name__)]
+    | Annotated[Parallel, Tag(Parallel.__name__)]
+    | Annotated[Outside, Tag(Outside.__name__)],
     Discriminator(_mixer_tag),
 ]
 
@@ -82,7 +85,7 @@ class Block(Spec):
         match self.mixer:
             case None | Outside():
                 return ()
-            case Parallel(parallel=mixers):
+            case Parallel(branches=mixers):
                 return mixers
             case mixer:
                 return (mixer,)
@@ -124,6 +127,12 @@ class Candidate(Spec):
         """Depth: layers after repeat."""
         return sum(block.repeat for block in self.blocks)
 
+    @property
+    def is_causal(self) -> bool:
+        """No mixer reads later tokens: no mask `none`, no order of reading but `forward`."""
+        orders = all(block.mixer.is_causal for block in self.blocks if isinstance(block.mixer, Parallel))
+        return orders and all(located.mixer.support.mask != "none" for located in self.mixers())
+
     def outside(self) -> Iterator[tuple[str, Outside]]:
         """Path and record of every mixer outside the grammar."""
         for index, block in enumerate(self.blocks):
@@ -136,7 +145,7 @@ class Candidate(Spec):
             match block.mixer:
                 case None | Outside():
                     continue
-                case Parallel(parallel=mixers, shared_values=shared):
+                case Parallel(branches=mixers, shared_values=shared):
                     for branch, mixer in enumerate(mixers):
                         path = f"blocks[{index}].mixer.parallel[{branch}]"
                         yield Located(path, index, block.repeat, mixer, borrows_values=shared and branch > 0)

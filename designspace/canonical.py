@@ -8,6 +8,7 @@ where a mixer reads it (`length_kind: target`), and nothing else.
 import hashlib
 import json
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, TypeVar, overload
 
 from designspace.candidate import AnyMixer, Block, Candidate, ChannelMixer, ModelSpec, Norm, Parallel, Skip
@@ -15,7 +16,7 @@ from designspace.decay import Decay
 from designspace.execution import Execution
 from designspace.features import Features
 from designspace.heads import Heads
-from designspace.io import InputOutput
+from designspace.io import InputOutput, ShortConv
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 from designspace.rewritings import amplitude, degenerate, equivalences, parts
@@ -34,6 +35,7 @@ LATER: dict[type[Spec], tuple[str, ...]] = {
     Rotation: ("scaling", "attention_factor", "initial"),
 }
 FINGERPRINT_DIGITS = 12  # hexadecimal
+CACHE = 1024  # canonical mixers: the layers of a stack, and the candidates of a search, repeat most of them
 MAX_PASSES = 32  # a chain of rewritings is a few passes long
 REWRITINGS: tuple[Callable[[MixerSpec], MixerSpec], ...] = (
     *parts.REWRITINGS,
@@ -128,6 +130,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]
 
 
+@lru_cache(CACHE)
 def _mixer(mixer: MixerSpec) -> MixerSpec:
     """Every rewriting, again and again until none applies; numbers are rounded last, so that folding loses none."""
     mixer = _numbers(mixer, snapped)
@@ -168,13 +171,14 @@ def _parallel(parallel: Parallel) -> Parallel:
 
     With shared values the first branch is the one whose values and output stage count, and stays first.
     """
-    branches = tuple(_mixer(mixer) for mixer in parallel.parallel)
+    branches = tuple(map(_mixer, parallel.parallel))
     count = len(branches)
     weights = tuple(rounded(weight) for weight in parallel.weights or (1.0,) * count)
     orders = parallel.orders or ("forward",) * count
     kept = 1 if parallel.shared_values else 0
     if parallel.shared_values:
-        branches = (branches[0], *map(_without_output_stage, branches[1:]))
+        bare = [_mixer(_without_stage(mixer)) for mixer in parallel.parallel]
+        branches = (bare[0].model_copy(update={"io": branches[0].io}), *map(_without_values, bare[1:]))
     rows = list(zip(branches, weights, orders, strict=True))
     if parallel.merge != "concat":
         rows[kept:] = sorted(rows[kept:], key=lambda row: (_json(row[0]), row[1:]))
@@ -188,9 +192,17 @@ def _parallel(parallel: Parallel) -> Parallel:
     )
 
 
-def _without_output_stage(mixer: MixerSpec) -> MixerSpec:
-    """A branch whose values and output stage another branch gives."""
+def _without_stage(mixer: MixerSpec) -> MixerSpec:
+    """A branch that is added to others before anything happens to the outputs: a norm divides the sum, not its row."""
     return mixer.model_copy(update={"io": InputOutput(short_conv=mixer.io.short_conv)})
+
+
+def _without_values(mixer: MixerSpec) -> MixerSpec:
+    """A branch whose values another branch gives: it has none that a short convolution could act on."""
+    conv = mixer.io.short_conv
+    on = tuple(name for name in conv.on if name != "v")
+    own = ShortConv(width=conv.width, on=on) if on else ShortConv()
+    return mixer if own == conv else changed(mixer, "io", short_conv=own)
 
 
 def _stack(blocks: tuple[Block, ...]) -> tuple[Block, ...]:

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from designspace.io import InputOutput
 from designspace.mixer import MixerSpec
 from designspace.spec import Count, Number, Spec, invalid
 
@@ -44,6 +45,8 @@ class Parallel(Spec):
             raise invalid(
                 "row_length", "`row_length` (tokens per row of the image) and an order by columns go together."
             )
+        if self.row_length == 1:
+            raise invalid("row_length", "`row_length` 1 is a single column, read forward; use `orders: forward`.")
         return self
 
     def _check_shared_values(self) -> None:
@@ -51,13 +54,22 @@ class Parallel(Spec):
             return
         if self.merge != "sum" or self.orders is not None:
             raise invalid("shared_values", "`shared_values` adds coefficients: use `merge: sum` and no `orders`.")
-        shapes = {(one.heads.num_heads, one.heads.head_dim, one.erase.rank) for one in self.parallel}
+        shapes = {(one.heads.layout, one.heads.num_heads, one.heads.head_dim, one.erase.rank) for one in self.parallel}
         streams = {one.heads.groups for one in self.parallel}
         if len(shapes) > 1 or len(streams) > 1 or any(one.heads.latent_dim is not None for one in self.parallel):
             raise invalid(
                 "shared_values",
-                "branches that share values need equal num_heads, head_dim, kv_groups, erase.rank, and no latent_dim.",
+                "branches that share values need equal layout, num_heads, head_dim, kv_groups and erase.rank, and no"
+                " latent_dim.",
             )
+
+    @property
+    def branches(self) -> tuple[MixerSpec, ...]:
+        """The mixers as they act: where they share values, all of them have the output stage of the first."""
+        if not self.shared_values:
+            return self.parallel
+        first, *others = self.parallel
+        return (first, *(_with_stage(one, first.io) for one in others))
 
     @property
     def is_causal(self) -> bool:
@@ -71,13 +83,18 @@ class Parallel(Spec):
         return self.weights or ((1.0 / count if self.merge == "mean" else 1.0),) * count
 
 
+def _with_stage(mixer: MixerSpec, io: InputOutput) -> MixerSpec:
+    """The mixer behind its own short convolution with everything else of `io`."""
+    return mixer.model_copy(update={"io": io.model_copy(update={"short_conv": mixer.io.short_conv})})
+
+
 def positions(order: Order, seq_len: int, row_length: int | None) -> list[int]:
     """The positions of a sequence in the order in which a branch reads them; an incomplete last row is read as far as
     it goes.
     """
     if order.startswith("columns"):
         width = row_length or 1
-        read = [index for column in range(width) for index in range(column, seq_len, width)]
+        read = [index for column in range(min(width, seq_len)) for index in range(column, seq_len, width)]
     else:
         read = list(range(seq_len))
     return read[::-1] if order in ("backward", "columns_backward") else read

@@ -13,13 +13,7 @@ from designspace.candidate import Block, Candidate, ModelSpec, Parallel
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 from designspace.spec import Dtype, Spec
-from designspace.streams import (
-    RawShape,
-    latent_widths,
-    parameter_shapes,
-    projections,
-    stream_counts,
-)
+from designspace.streams import convolved, latent_widths, parameter_shapes, projections, stream_counts
 from designspace.target import Target
 
 CHUNK = 64  # tokens per chunk of the chunkwise form (fla default)
@@ -144,7 +138,8 @@ def mixer_cost(mixer: MixerSpec, *, model_dim: int, target: Target, borrows_valu
     shapes = projections(mixer, borrows_values=borrows_values)
     inner = 0 if borrows_values else mixer.heads.num_heads * mixer.heads.head_dim
     channels = sum(shape.channels for shape in shapes.values()) + (inner if mixer.io.gate != "none" else 0)
-    taps = mixer.io.short_conv.width * sum(shapes[name].channels for name in shapes if name in mixer.io.short_conv.on)
+    smoothed = sum(shapes[name].channels for name in convolved(mixer, borrows_values=borrows_values))
+    taps = mixer.io.short_conv.width * smoothed
     signals = sum(math.prod(shape) for shape in parameter_shapes(mixer).values())
     latent = (mixer.heads.latent_dim or 0) * mixer.heads.num_heads * sum(latent_widths(mixer))
     state = _state_values(mixer)
@@ -159,7 +154,7 @@ def mixer_cost(mixer: MixerSpec, *, model_dim: int, target: Target, borrows_valu
         projection_macs=model_dim * (channels + inner) + taps + latent + _random_feature_macs(mixer),
         training=_training(mixer, seq_len),
         decode_macs=_decode(mixer, seq_len),
-        state_bytes=levels * state_bytes + _buffer_bytes(mixer, shapes, target),
+        state_bytes=levels * state_bytes + _buffer_bytes(mixer, smoothed, target),
         cache_bytes=0 if state else token_bytes * _cached_tokens(mixer, seq_len),
         cache_bytes_per_token=0 if state or _has_taps(mixer) else token_bytes,
         break_even_length=math.ceil(state_bytes / token_bytes) if state and token_bytes and levels == 1 else None,
@@ -236,10 +231,11 @@ def _cached_tokens(mixer: MixerSpec, seq_len: int) -> int:
     return min(seq_len, *(limit for limit in limits if limit is not None), seq_len)
 
 
-def _buffer_bytes(mixer: MixerSpec, shapes: dict[str, RawShape], target: Target) -> int:
-    """Past inputs of the short convolution and of the taps (k v^T where that is smaller than k and v apart)."""
-    convolved = (shape.channels for name, shape in shapes.items() if name in mixer.io.short_conv.on)
-    short = max(mixer.io.short_conv.width - 1, 0) * sum(convolved)
+def _buffer_bytes(mixer: MixerSpec, smoothed: int, target: Target) -> int:
+    """Past inputs of the short convolution, which acts on `smoothed` channels, and of the taps (k v^T where that is
+    smaller than k and v apart).
+    """
+    short = max(mixer.io.short_conv.width - 1, 0) * smoothed
     width, head_dim = mixer.key_dim, mixer.heads.head_dim
     lags = (mixer.lift.width or 1) - 1
     apart = width + head_dim

@@ -23,6 +23,7 @@ MapName = Literal[
     "scaled_static",  # learned vectors times one number of the token (H3, arXiv 2212.14052)
     "ones",  # q = k = 1 (channel-wise recurrences)
 ]
+NormName = Literal["none", "l2", "rms", "rms_weighted", "layernorm", "sum"]
 
 
 class Features(Spec):
@@ -38,7 +39,7 @@ class Features(Spec):
     map: MapName = "identity"
     width: Count | None = None
     map_over: Literal["features", "sequence"] = "features"
-    norm: Literal["none", "l2", "rms", "rms_weighted", "layernorm", "sum"] = "none"
+    norm: NormName = "none"
     norm_on: Literal["qk", "k"] = "qk"
     norm_over: Literal["head", "all_heads"] = "head"
     gain: Positive = 1.0

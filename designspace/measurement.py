@@ -4,14 +4,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from designspace.spec import Spec
+from designspace.spec import Count, Spec
 
 
 class Measurement(Spec):
     """One probe of one mixer.
 
     `quantity` names what was measured (such as `score_std`), `unit` is empty where it is dimensionless, and
-    `uncertainty` is the half-width of a 95 % interval over random draws, 0 where the measurement is exact.
+    `uncertainty` is the half-width of a 95 % interval of a mean over `draws` (each a seed of its own for weights and
+    tokens); 0 where the largest or smallest of the draws is reported, or the measurement is exact. `length` is the
+    number of tokens it was measured at, null where no length enters.
     """
 
     probe: str
@@ -22,3 +24,4 @@ class Measurement(Spec):
     unit: str = ""
     draws: Annotated[int, Field(ge=1)]
     seed: int
+    length: Count | None = None

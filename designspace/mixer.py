@@ -12,7 +12,7 @@ from designspace import readout as readouts
 from designspace.decay import Decay
 from designspace.erase import Erase
 from designspace.execution import Execution
-from designspace.features import Features
+from designspace.features import Features, NormName
 from designspace.heads import Heads
 from designspace.io import InputOutput
 from designspace.lift import Lift
@@ -151,8 +151,9 @@ class MixerSpec(Spec):
     def _check_sizes(self) -> None:
         if self.heads.latent_dim is not None and (self.features.is_static or self.erase.rank > 1):
             raise invalid("heads.latent_dim", "`latent_dim` makes keys and values of tokens, one pair per token.")
-        if self.heads.latent_dim is not None and self.io.short_conv.width:
-            raise invalid("io.short_conv", "`heads.latent_dim` goes with no short convolution.")
+        convolved = self.io.short_conv.on
+        if self.heads.latent_dim is not None and ("k" in convolved) != ("v" in convolved):
+            raise invalid("io.short_conv", "with `heads.latent_dim` k and v are one vector: convolve both or neither.")
         if self.heads.latent_dim is not None and self.features.map not in LATENT_MAPS:
             raise invalid("features.map", f"`heads.latent_dim` goes with `map: {' or '.join(LATENT_MAPS)}`.")
         dim = self.lifted_dim
@@ -172,12 +173,35 @@ class MixerSpec(Spec):
     @property
     def key_norm_bound(self) -> float | None:
         """Upper bound of |k|^2 before scaling, None where nothing bounds it (theory section 2, P6.2)."""
-        gain = self.features.gain * self.features.gain  # infinite, not an error, where it overflows
-        match self.features.norm:
+        if self.scaling.gate == "step_power":  # a power of the step that the keys themselves carry
+            return None
+        return self._norm_bound(self.features.norm, self.heads.groups)
+
+    @property
+    def product_bound(self) -> float | None:
+        """Upper bound of |q . k| before scaling, None where nothing bounds it."""
+        features, heads = self.features, self.heads
+        if features.map == "one_minus_decay" and (features.norm == "none" or features.norm_on == "k"):
+            return None  # the queries are no decay
+        query = self._norm_bound(
+            features.norm if features.norm_on == "qk" else "none",
+            heads.groups if heads.shared == "qk" else heads.num_heads,
+        )
+        key = self._norm_bound(features.norm, heads.groups)
+        return None if query is None or key is None else math.sqrt(query) * math.sqrt(key)
+
+    def _norm_bound(self, norm: NormName, streams: int) -> float | None:
+        """Upper bound of the squared length of a vector behind this norm, stretched by the attention factor."""
+        rotation, width = self.rotation, self.key_dim
+        pairs = rotation.pairs(width)
+        factor = rotation.attention_factor if pairs else 1.0
+        stretch = factor if 2 * pairs == width else max(factor, 1.0)
+        gain = (self.features.gain * stretch) * (self.features.gain * stretch)  # infinite, no error, on overflow
+        match norm:
             case "l2":
                 return gain
             case "rms" | "rms_weighted" | "layernorm":
-                return gain * self.key_dim
+                return gain * width * (streams if self.features.norm_over == "all_heads" else 1)
             case "sum" if self.features.is_nonnegative:
                 return gain
             case _:

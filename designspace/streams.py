@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from designspace.mixer import MixerSpec
 
 VALUES = ("v", "v_gate")  # pre-activations of the values
+LATENT = ("latent", "shared_key")  # what is projected in place of k and v
 NUM_LEVELS = 21  # Fenwick levels of the longest sequence, 2^20 tokens (designspace.target.MAX_SEQ_LEN)
 
 
@@ -175,9 +176,11 @@ def _score_raws(spec: MixerSpec) -> dict[str, RawShape]:
 
 
 def convolved(spec: MixerSpec, *, borrows_values: bool = False) -> tuple[str, ...]:
-    """Names of the pre-activations that pass the short convolution."""
-    names = projections(spec, borrows_values=borrows_values)
-    return tuple(name for name in names if name in spec.io.short_conv.on)
+    """Names of what passes the short convolution; k and v that are made of a latent vector pass it as that vector."""
+    on: tuple[str, ...] = spec.io.short_conv.on
+    if spec.heads.latent_dim is not None and "k" in on:
+        on = (*on, *LATENT)
+    return tuple(name for name in projections(spec, borrows_values=borrows_values) if name in on)
 
 
 def parameter_shapes(spec: MixerSpec) -> dict[str, tuple[int, ...]]:

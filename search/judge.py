@@ -11,6 +11,7 @@ from checkers.rule import all_rules
 from checkers.settings import fits
 from designspace.candidate import Candidate
 from designspace.cost import cost
+from designspace.errors import SpecError
 from designspace.job import Record
 from search.ledger import Plan
 from workers import protocol as protocols
@@ -37,18 +38,21 @@ def judge_for(plan: Plan, reject: tuple[str, ...]) -> Judge:
     Args:
         plan: tasks and protocol, which set the sizes.
         reject: what keeps a candidate from training: severities (`error`), and selectors of rules (`CD101`, `CD5`,
-            `score-scale`), whose fail counts at any severity. A suppressed finding never does.
+            `score-scale`), whose fail counts at any severity. A suppressed finding never does, and a
+            candidate that lies outside the grammar or reads later tokens is rejected whatever is asked for.
     """
     selectors = [selector for selector in reject if selector not in SEVERITIES]
     codes = {rule.code for rule in all_rules() if any(fits(selector, rule) for selector in selectors)}
 
     def judge(candidate: Candidate) -> Judgement:
         report = check(candidate)
-        failed = codes & {verdict.code for verdict in report.verdicts if verdict.verdict == "fail"}
+        fails = [verdict for verdict in report.verdicts if verdict.verdict == "fail"]
+        failed = codes & {verdict.code for verdict in fails}
+        refused = any(candidate.outside()) or not candidate.is_causal  # nothing to build, or answers read off the input
         return Judgement(
             fingerprint=report.candidate.fingerprint,
             report=report.model_dump(mode="json"),
-            rejected=any(finding.severity in reject or finding.code in failed for finding in report.active),
+            rejected=refused or any(finding.severity in reject or finding.code in failed for finding in report.active),
             facts={task: sizes(candidate, task=task, protocol=plan.protocol) for task in plan.tasks},
         )
 
@@ -64,7 +68,7 @@ def sizes(candidate: Candidate, *, task: str, protocol: str) -> dict[str, float]
     scale = rules.parameters(unit)
     try:
         trained = rules.adapt(candidate, vocab_size=scale.vocab_size, seq_len=scale.seq_len)
-    except ValidationError:
+    except (ValidationError, SpecError):
         trained = candidate
     found = cost(trained)
     return {

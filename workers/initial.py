@@ -168,8 +168,9 @@ def _gate_bias(spec: MixerSpec, shape: tuple[int, ...]) -> Tensor:
 
 def _longhorn_gate(spec: MixerSpec, target: Tensor) -> Tensor:
     """x with 1 - b k^2 = a at the mean square of k, b = g / (1 + g |k|^2) and g = sigmoid(x)."""
-    bound = spec.key_norm_bound
-    square = spec.features.k_std**2 if bound is None else bound / spec.key_dim
+    features, bound = spec.features, spec.key_norm_bound
+    together = spec.key_dim * (spec.heads.groups if features.norm_over == "all_heads" else 1)
+    square = features.k_std**2 if bound is None else bound / together
     write = ((1.0 - target) / square).clamp(min=gates.INSIDE)
     room = (1.0 - write * square * spec.key_dim).clamp(min=gates.INSIDE)
     return (write / room).clamp(gates.INSIDE, 1.0 - gates.INSIDE).logit()

@@ -54,7 +54,11 @@ class Mixer(nn.Module):
         self.target_len = target_len
         self.form = chosen_form(spec)
         self.shapes = projected_shapes(spec, borrows_values=borrows_values)
-        self.projection = linear_of(_projection_weight(spec, self.shapes, model_dim, seed=seed, name=name))
+        self.projection = (
+            linear_of(_projection_weight(spec, self.shapes, model_dim, seed=seed, name=name))
+            if self.shapes
+            else nn.Identity()  # static queries and keys for the values of another branch
+        )
         self.convolved = convolved(spec, borrows_values=borrows_values)
         width, channels = spec.io.short_conv.width, sum(self.shapes[one].channels for one in self.convolved)
         self.convolution = (
@@ -76,7 +80,7 @@ class Mixer(nn.Module):
 
     def raw(self, x: Float[Tensor, "batch seq_len model_dim"]) -> tuple[dict[str, Tensor], Tensor | None]:
         """Pre-activations of the tokens, and that of the output gate [batch, seq_len, num_heads * head_dim]."""
-        parts = self._parts(self.projection(x))
+        parts = self._parts(self.projection(x)) if self.shapes else {}
         gate = parts.pop(OUTPUT_GATE, None)
         raw = {name: _micro_steps(part, self.shapes[name]) for name, part in parts.items()}
         return raw if self.latent is None else self.latent(raw), gate

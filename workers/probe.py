@@ -1,34 +1,47 @@
 """Probes: what the compiled module really does at initialisation, next to what the static rules claim.
 
-Mixers are probed one by one on random tokens of unit rms in float64, the whole stack on random token numbers. The stack
-is shortened to two layers per block and a small vocabulary: neither causality nor permutation needs more.
+Each file of `workers/probes/` measures one thing. Mixers are probed one by one on random tokens of unit rms in float64,
+the whole stack on random token numbers; each draw has weights and tokens of its own. Nothing is probed at full size:
+
+  mixer   at most 4 heads, values of at most 8 channels, a residual stream of at most 64; keys keep their width where a
+          probe is about scales (`scaled`) and have at most 16 channels elsewhere (`small`)
+  stack   at most 2 layers per block (`rank` takes more), a vocabulary of 64, sequences of at most 24 tokens
+
 Source: theory.md section 3.
 """
 
 import math
 import statistics
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
 
 import torch
 from jaxtyping import Float
 from pydantic import ValidationError
+from scipy.stats import t as student
 from torch import Tensor
 
 from designspace.candidate import Candidate, Located
 from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
-from workers import terms
+from designspace.units import discover
+from workers.form import Form
 from workers.initial import derived_seed, normal
 from workers.mixer import Mixer
-from workers.model import build
+from workers.model import Model, build
+from workers.signals import Signals
 
+PACKAGE = "workers.probes"
 DRAWS = 8  # independent weights and tokens of one measurement
-STUDENT_95 = 2.365  # two-sided 95 % quantile of Student's t with DRAWS - 1 degrees of freedom
+CONFIDENCE = 0.95
 BATCH = 2
-LENGTH = 24
-SCORE_LENGTH = 64
-STATE_DIMS = (8, 16, 32, 64)  # of the slope of log std against log n
+LENGTH = 24  # tokens, where a probe names no other length
+MAX_HEADS = 4
+MAX_HEAD_DIM = 8
+MAX_KEY = 16  # key channels of a small mixer
+MAX_MODEL_DIM = 64
 SMALL_VOCABULARY = 64
 SMALL_REPEAT = 2  # depth 2 is where a causal mask can begin to encode position
 TINY = 1.0e-300
@@ -37,108 +50,299 @@ WHOLE = "model"  # path of the measurements of the whole stack
 Run = Callable[[Tensor], Tensor]
 
 
-@torch.inference_mode()
-def probe(candidate: Candidate, seed: int) -> list[Measurement]:
-    """Every probe of every mixer of the candidate, and of the whole stack.
+@dataclass(frozen=True)
+class Probe:
+    """One probe: what it measures on a mixer, on the whole stack, or on both.
 
-    Quantities (all without unit, relative to the rms of the outputs):
-      causality.later_tokens    largest change of an output when only later tokens change; 0 for a causal mixer
-      linearity.deviation       largest |f(u + 2 w) - f(u) - 2 f(w)| over values u, w, before the output stage
-      permutation.last_output   largest change of the last output when the tokens before it are permuted
-      score_scale.score_std     standard deviation of q_i . b_j k_j over random tokens, without the evolution
-      score_scale.slope         of log score_std against log n
+    `quantities` says, by name of the measurement, what the number is.
     """
-    found = [one for located in candidate.mixers() for one in _mixer_probes(candidate, located, seed)]
-    return [*found, *_stack_probes(candidate, seed)]
+
+    quantities: Mapping[str, str]
+    mixer: "Callable[[Subject], Iterable[Measurement]] | None" = None
+    stack: "Callable[[Stack], Iterable[Measurement]] | None" = None
+
+
+@torch.inference_mode()
+def probe(
+    candidate: Candidate,
+    seed: int,
+    *,
+    only: Collection[str] = (),
+    draws: int = DRAWS,
+    form: Form | None = None,
+) -> list[Measurement]:
+    """The probes of every distinct mixer of the candidate, and of the whole stack.
+
+    Args:
+        only: names of the probes to run; all without any.
+        draws: independent weights and tokens of each measurement, at least 2.
+        form: what computes the mixers, in place of the form that each spec takes: a kernel under test.
+
+    Raises:
+        ValueError: fewer than 2 draws, or a name that is no probe.
+    """
+    if draws < 2:
+        raise ValueError(f"`draws` must be at least 2, got {draws}: the uncertainty is their spread.")
+    known = discover(PACKAGE, "probe", Probe)
+    unknown = sorted(set(only) - set(known))
+    if unknown:
+        raise ValueError(f"no such probe: {', '.join(unknown)}; choose from {', '.join(known)}.")
+    wanted = {name: one for name, one in known.items() if not only or name in only}
+    return list(_measurements(candidate, wanted, seed, draws, form))
+
+
+def _measurements(
+    candidate: Candidate, wanted: Mapping[str, Probe], seed: int, draws: int, form: Form | None
+) -> Iterator[Measurement]:
+    known: dict[MixerSpec, list[Measurement]] = {}
+    for located in candidate.mixers():
+        if located.mixer not in known:
+            known[located.mixer] = [
+                one
+                for name, unit in wanted.items()
+                if unit.mixer is not None
+                for one in unit.mixer(Subject(name, located.path, seed, draws, candidate, located, form))
+            ]
+        yield from (one.model_copy(update={"path": located.path}) for one in known[located.mixer])
+    if any(True for _ in candidate.outside()):
+        return  # a stack with a mixer outside the grammar cannot be built
+    for name, unit in wanted.items():
+        if unit.stack is not None:
+            yield from unit.stack(Stack(name, WHOLE, seed, draws, candidate, form))
 
 
 @dataclass(frozen=True)
-class _Subject:
-    """What is probed: a name for the random streams, the path to report, the length of its inputs."""
+class Experiment:
+    """A probe at work: the random streams it takes, and how it writes down what it found."""
 
+    probe: str
     path: str
     seed: int
-    length: int
-
-    def exact(self, probe: str, quantity: str, values: list[float]) -> Measurement:
-        """The largest of the draws."""
-        return Measurement(
-            probe=probe,
-            quantity=quantity,
-            path=self.path,
-            value=max(values),
-            uncertainty=0.0,
-            draws=len(values),
-            seed=self.seed,
-        )
-
-    def mean(self, quantity: str, values: list[float]) -> Measurement:
-        """The mean of the draws with its 95 % interval."""
-        return Measurement(
-            probe="score_scale",
-            quantity=quantity,
-            path=self.path,
-            value=statistics.fmean(values),
-            uncertainty=STUDENT_95 * statistics.stdev(values) / math.sqrt(len(values)),
-            draws=len(values),
-            seed=self.seed,
-        )
+    draws: int
 
     def draw_seed(self, draw: int) -> int:
         """Seed of the weights and tokens of one draw."""
         return derived_seed(self.seed, f"{self.path} {draw}")
 
+    def largest(
+        self, quantity: str, values: Iterable[float], *, length: int | None = None, unit: str = ""
+    ) -> list[Measurement]:
+        """The largest of the draws; nothing where one is not a finite number."""
+        found = list(values)
+        return self._written(quantity, max(found, default=math.nan), 0.0, found, length, unit)
 
-def _mixer_probes(candidate: Candidate, located: Located, seed: int) -> Iterator[Measurement]:
-    subject = _Subject(located.path, seed, min(LENGTH, candidate.target.seq_len))
-    later, deviation, permuted = [], [], []
-    for draw in range(DRAWS):
-        own = subject.draw_seed(draw)
-        mixer = _mixer(candidate, located.mixer, own)
-        x, other = (unit_rms(subject.length, candidate.model.model_dim, seed=own, name=name) for name in ("x", "other"))
-        later.append(later_token_effect(mixer, x, other))
-        deviation.append(value_nonlinearity(mixer, x))
-        permuted += [permutation_effect(mixer, x, seed=own)] if subject.length > 2 else []
-    yield subject.exact("causality", "later_tokens", later)
-    yield subject.exact("linearity", "deviation", deviation)
-    if permuted:
-        yield subject.exact("permutation", "last_output", permuted)
-    yield from _score_scale(candidate, located.mixer, subject)
+    def smallest(
+        self, quantity: str, values: Iterable[float], *, length: int | None = None, unit: str = ""
+    ) -> list[Measurement]:
+        """The smallest of the draws; nothing where one is not a finite number."""
+        found = list(values)
+        return self._written(quantity, min(found, default=math.nan), 0.0, found, length, unit)
+
+    def mean(
+        self, quantity: str, values: Iterable[float], *, length: int | None = None, unit: str = ""
+    ) -> list[Measurement]:
+        """The mean of the draws with its 95 % interval; nothing where one is not a finite number."""
+        found = list(values)
+        if len(found) < 2 or not all(map(math.isfinite, found)):
+            return []
+        quantile = float(student.ppf(0.5 + 0.5 * CONFIDENCE, len(found) - 1))
+        interval = quantile * statistics.stdev(found) / math.sqrt(len(found))
+        return self._written(quantity, statistics.fmean(found), interval, found, length, unit)
+
+    def _written(
+        self, quantity: str, value: float, uncertainty: float, found: list[float], length: int | None, unit: str
+    ) -> list[Measurement]:
+        if not found or not all(map(math.isfinite, found)):
+            return []
+        return [
+            Measurement(
+                probe=self.probe,
+                quantity=quantity,
+                path=self.path,
+                value=value,
+                uncertainty=uncertainty,
+                unit=unit,
+                draws=len(found),
+                seed=self.seed,
+                length=length,
+            )
+        ]
 
 
-def _stack_probes(candidate: Candidate, seed: int) -> Iterator[Measurement]:
-    subject = _Subject(WHOLE, seed, min(LENGTH, candidate.target.seq_len))
-    small = _shortened(candidate)
-    later, permuted = [], []
-    for draw in range(DRAWS):
-        own = subject.draw_seed(draw)
-        model = build(small, seed=own)
-        tokens, other = torch.randint(
-            SMALL_VOCABULARY, (2, BATCH, subject.length), generator=torch.Generator().manual_seed(own)
+@dataclass(frozen=True)
+class Subject(Experiment):
+    """A mixer that is probed."""
+
+    candidate: Candidate
+    located: Located
+    injected: Form | None = None
+    _made: dict[tuple[MixerSpec, int], Mixer] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def spec(self) -> MixerSpec:
+        """The mixer as it is written."""
+        return self.located.mixer
+
+    @cached_property
+    def scaled(self) -> MixerSpec:
+        """Few heads with narrow values and keys of the full width: scales of scores are those of the mixer."""
+        return reduced(self.spec, max_key=None)
+
+    @cached_property
+    def small(self) -> MixerSpec:
+        """Few heads with narrow keys and values: everything that does not depend on the widths."""
+        return reduced(self.spec, max_key=MAX_KEY)
+
+    @property
+    def length(self) -> int:
+        """Tokens of a probe that names no other length."""
+        return self.at_most(LENGTH)
+
+    def at_most(self, length: int) -> int:
+        """`length`, or the target length where that is less."""
+        return min(length, self.candidate.target.seq_len)
+
+    @property
+    def model_dim(self) -> int:
+        """Width of the residual stream."""
+        return min(self.candidate.model.model_dim, MAX_MODEL_DIM)
+
+    def mixer(self, spec: MixerSpec, draw: int) -> Mixer:
+        """The compiled mixer of one draw of weights, in float64."""
+        if (spec, draw) not in self._made:
+            mixer = Mixer(
+                spec,
+                model_dim=self.model_dim,
+                seed=self.draw_seed(draw),
+                target_len=self.candidate.target.seq_len,
+            ).double()
+            if self.injected is not None:
+                mixer.form = self.injected
+            self._made[spec, draw] = mixer
+        return self._made[spec, draw]
+
+    def tokens(
+        self, draw: int, length: int, *, name: str = "x", batch: int = BATCH
+    ) -> Float[Tensor, "batch seq_len model_dim"]:
+        """Random tokens of one draw."""
+        return unit_rms(length, self.model_dim, seed=self.draw_seed(draw), name=name, batch=batch)
+
+    def signals(self, spec: MixerSpec, draw: int, length: int, *, batch: int = BATCH) -> Signals:
+        """The signals of random tokens."""
+        return self.mixer(spec, draw).project(self.tokens(draw, length, batch=batch))[0]
+
+    def outputs(self, spec: MixerSpec, draw: int, signals: Signals, *, of: MixerSpec | None = None) -> Tensor:
+        """What the form makes of signals; `of` is another spec that reads the same ones."""
+        mixer = self.mixer(spec, draw)
+        return mixer.form.apply(of or spec, signals, target_len=mixer.target_len)
+
+    def coefficients(
+        self, spec: MixerSpec, draw: int, signals: Signals, *, of: MixerSpec | None = None
+    ) -> Float[Tensor, "batch num_heads seq_len steps"]:
+        """alpha_ij of the form: its outputs where the value of each source is a unit vector of its own."""
+        steps = signals.k.shape[1]
+        unit = torch.eye(steps, dtype=signals.v.dtype)[None, :, None].expand(*signals.v.shape[:3], steps)
+        return self.outputs(spec, draw, replace(signals, v=unit), of=of).transpose(1, 2)
+
+
+@dataclass(frozen=True)
+class Stack(Experiment):
+    """The whole stack that is probed."""
+
+    candidate: Candidate
+    injected: Form | None = None
+
+    @property
+    def length(self) -> int:
+        """Tokens of a probe that names no other length."""
+        return min(LENGTH, self.candidate.target.seq_len)
+
+    def model(self, draw: int, *, max_repeat: int = SMALL_REPEAT, length: int = LENGTH) -> Model:
+        """The compiled stack of one draw of weights, with at most `max_repeat` layers per block."""
+        model = build(shortened(self.candidate, max_repeat=max_repeat, length=length), seed=self.draw_seed(draw))
+        if self.injected is not None:
+            for part in model.modules():
+                if isinstance(part, Mixer):
+                    part.form = self.injected
+        return model
+
+    def tokens(self, draw: int, length: int) -> Tensor:
+        """Two sets of random token numbers, int64 [2, batch, seq_len]."""
+        generator = torch.Generator().manual_seed(self.draw_seed(draw))
+        return torch.randint(SMALL_VOCABULARY, (2, BATCH, length), generator=generator)
+
+
+def reduced(spec: MixerSpec, *, max_key: int | None) -> MixerSpec:
+    """The same mixer with few heads and narrow values, and with keys of at most `max_key` channels where it allows it.
+
+    Shared streams stay shared, and the heads keep their kind.
+    """
+    heads = spec.heads
+    count = heads.num_heads if heads.num_heads <= 2 * MAX_HEADS else MAX_HEADS
+    groups = None if heads.kv_groups is None else max(1, min(heads.kv_groups, count // 2))
+    few = {"num_heads": count, "kv_groups": groups if groups is None or count % groups == 0 else 1}
+    narrow = {"head_dim": min(heads.head_dim, MAX_HEAD_DIM)}
+    key: dict[str, Any] = {} if max_key is None or spec.heads.state_dim <= max_key else {"state_dim": max_key}
+    for change in (few | narrow | key, few | narrow, narrow | key, narrow):
+        found = resized(spec, **change)
+        if found is not None:
+            return found
+    return spec
+
+
+def resized(spec: MixerSpec, **heads: Any) -> MixerSpec | None:
+    """The same mixer with other sizes of its heads; None where they do not fit the rest of it."""
+    content = spec.model_dump()
+    content["heads"] |= heads
+    slopes = content["shear"]["slopes"]
+    if isinstance(slopes, list | tuple):
+        content["shear"]["slopes"] = tuple(slopes)[: content["heads"]["num_heads"]]
+    try:
+        return MixerSpec.model_validate(content)
+    except ValidationError:
+        return None
+
+
+def shortened(candidate: Candidate, *, max_repeat: int = SMALL_REPEAT, length: int = LENGTH) -> Candidate:
+    """The same stack with few layers per block, small mixers and vocabulary, and no more positions than are probed."""
+    blocks = tuple(
+        block.model_copy(
+            update={"repeat": min(block.repeat, max_repeat), "mixer": _small_mixers(block.mixer)},
         )
-        later.append(later_token_effect(model, tokens, other))
-        permuted += [permutation_effect(model, tokens, seed=own)] if subject.length > 2 else []
-    yield subject.exact("causality", "later_tokens", later)
-    if permuted:
-        yield subject.exact("permutation", "last_output", permuted)
-
-
-def _shortened(candidate: Candidate) -> Candidate:
-    """The same stack with at most two layers per block, a small vocabulary and no more positions than are probed."""
-    blocks = tuple(block.model_copy(update={"repeat": min(block.repeat, SMALL_REPEAT)}) for block in candidate.blocks)
-    target = candidate.target.model_copy(update={"seq_len": min(LENGTH, candidate.target.seq_len)})
-    model = candidate.model.model_copy(update={"vocab_size": SMALL_VOCABULARY})
+        for block in candidate.blocks
+    )
+    target = candidate.target.model_copy(update={"seq_len": min(length, candidate.target.seq_len)})
+    model = candidate.model.model_copy(
+        update={"vocab_size": SMALL_VOCABULARY, "model_dim": min(candidate.model.model_dim, MAX_MODEL_DIM)}
+    )
     return candidate.model_copy(update={"blocks": blocks, "target": target, "model": model})
 
 
-def _mixer(candidate: Candidate, spec: MixerSpec, seed: int) -> Mixer:
-    return Mixer(spec, model_dim=candidate.model.model_dim, seed=seed, target_len=candidate.target.seq_len).double()
+def _small_mixers(mixer: Any) -> Any:
+    """Mixers that share values must keep one width, which `reduced` gives them."""
+    if isinstance(mixer, MixerSpec):
+        return reduced(mixer, max_key=MAX_KEY)
+    branches = getattr(mixer, "parallel", None)
+    if branches is None:
+        return mixer
+    return mixer.model_copy(update={"parallel": tuple(reduced(one, max_key=MAX_KEY) for one in branches)})
 
 
-def unit_rms(seq_len: int, model_dim: int, *, seed: int, name: str) -> Float[Tensor, "batch seq_len model_dim"]:
+def unit_rms(
+    seq_len: int, model_dim: int, *, seed: int, name: str, batch: int = BATCH
+) -> Float[Tensor, "batch seq_len model_dim"]:
     """Random tokens as a mixer sees them behind an RMSNorm."""
-    x = normal((BATCH, seq_len, model_dim), seed=seed, name=name)
+    x = normal((batch, seq_len, model_dim), seed=seed, name=name)
     return x * torch.rsqrt(x.square().mean(-1, keepdim=True))
+
+
+def prefix(signals: Signals, length: int, rank: int) -> Signals:
+    """The signals of the first `length` tokens, `rank` micro-steps each."""
+    of_tokens = ("q", "log_decay", "angle", "shear", "tap", "momentum", "rate", "levels", "log_eta")
+    of_steps = ("k", "v", "gain", "direction", "second", "gate")
+    ends = dict.fromkeys(of_tokens, length) | dict.fromkeys(of_steps, length * rank)
+    found = {name: (getattr(signals, name), end) for name, end in ends.items()}
+    return replace(signals, **{name: value[:, :end] for name, (value, end) in found.items() if value is not None})
 
 
 def later_token_effect(run: Run, x: Tensor, other: Tensor) -> float:
@@ -146,24 +350,6 @@ def later_token_effect(run: Run, x: Tensor, other: Tensor) -> float:
     half = x.shape[1] // 2
     before, after = run(x)[:, :half], run(torch.cat((x[:, :half], other[:, half:]), dim=1))[:, :half]
     return relative_change(before, after)
-
-
-def permutation_effect(run: Run, x: Tensor, *, seed: int) -> float:
-    """Largest change of the last output when all tokens before it are permuted, over the rms."""
-    order = torch.randperm(x.shape[1] - 1, generator=torch.Generator().manual_seed(seed))
-    permuted = torch.cat((x[:, order], x[:, -1:]), dim=1)
-    return relative_change(run(x)[:, -1:], run(permuted)[:, -1:])
-
-
-def value_nonlinearity(mixer: Mixer, x: Float[Tensor, "batch seq_len model_dim"]) -> float:
-    """Largest |f(u + 2 w) - f(u) - 2 f(w)| of the form f, over the rms of f(u + 2 w)."""
-    signals, _ = mixer.project(x)
-    u, w = signals.v, signals.v.flip(1)
-
-    def outputs(v: Tensor) -> Tensor:
-        return mixer.form.apply(mixer.spec, replace(signals, v=v), target_len=mixer.target_len)
-
-    return relative_change(outputs(u + 2.0 * w), outputs(u) + 2.0 * outputs(w))
 
 
 def relative_change(expected: Tensor, got: Tensor) -> float:
@@ -174,44 +360,3 @@ def relative_change(expected: Tensor, got: Tensor) -> float:
         return 0.0
     rms = float(expected[expected.isfinite()].square().mean().sqrt())
     return float((expected - got)[finite].abs().amax()) / max(rms, TINY)
-
-
-def _score_scale(candidate: Candidate, spec: MixerSpec, subject: _Subject) -> Iterator[Measurement]:
-    std = _score_stds(candidate, spec, subject)
-    yield subject.mean("score_std", std)
-    sizes = [(n, resized) for n in STATE_DIMS if (resized := _with_state_dim(spec, n)) is not None]
-    curves = [_score_stds(candidate, resized, subject) for _, resized in sizes]
-    if len(sizes) > 1 and min(map(min, curves)) > 0:
-        log_n = [math.log(n) for n, _ in sizes]
-        by_draw = zip(*curves, strict=True)
-        slopes = [statistics.linear_regression(log_n, list(map(math.log, draw))).slope for draw in by_draw]
-        yield subject.mean("slope", slopes)
-
-
-def _score_stds(candidate: Candidate, spec: MixerSpec, subject: _Subject) -> list[float]:
-    """The score std of each draw of weights and tokens."""
-    dim, found = candidate.model.model_dim, []
-    for draw in range(DRAWS):
-        own = subject.draw_seed(draw)
-        found.append(score_std(_mixer(candidate, spec, own), unit_rms(SCORE_LENGTH, dim, seed=own, name="scores")))
-    return found
-
-
-def score_std(mixer: Mixer, x: Float[Tensor, "batch seq_len model_dim"]) -> float:
-    """Standard deviation of q_i . b_j k_j about the mean of its head, over pairs of different tokens."""
-    spec, (signals, _) = mixer.spec, mixer.project(x)
-    key = signals.k * terms.gate(spec, signals)[..., None] * terms.score_base(spec, signals)[:, None]
-    score = torch.einsum("bthn,bshn->hbts", terms.query(spec, signals), key)
-    token = torch.arange(key.shape[1]) // spec.erase.rank
-    apart = score[..., torch.arange(x.shape[1])[:, None] != token]
-    return float((apart - apart.mean((1, 2), keepdim=True)).square().mean().sqrt())
-
-
-def _with_state_dim(spec: MixerSpec, state_dim: int) -> MixerSpec | None:
-    """The same mixer with keys of `state_dim`; None where they are too narrow for its rotation or too wide to lift."""
-    content = spec.model_dump()
-    content["heads"]["state_dim"] = state_dim
-    try:
-        return MixerSpec.model_validate(content)
-    except ValidationError:
-        return None

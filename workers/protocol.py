@@ -104,10 +104,19 @@ class Protocol(Record):
 
         Set: model_dim, vocab_size, target.seq_len, heads (`ModelSizes`), a short convolution where there is none, the
         number of layers. A stack of equal blocks gets num_layers of them; a hybrid keeps each distinct block once, in
-        the order of first appearance. Norms, skips and channel mixers are kept. Two candidates that differ only in
-        what is set here train alike.
+        the order of first appearance, but of those that differ in numbers alone (decays or weights that change from
+        layer to layer) num_layers from the first to the last. Norms, skips and channel mixers are kept. Two candidates
+        that differ only in what is set here train alike.
+
+        Raises:
+            SpecError: a mixer lies outside the grammar, or reads later tokens.
         """
-        blocks = tuple(dict.fromkeys(block.model_copy(update={"repeat": 1}) for block in candidate.blocks))
+        if not candidate.is_causal:
+            raise SpecError(
+                "the candidate reads later tokens (`support.mask: none` or `orders`), where a task's answers stand;"
+                " use a causal mask and forward orders."
+            )
+        blocks = _representatives(candidate.blocks, self.sizes.num_layers)
         repeat = self.sizes.num_layers if len(blocks) == 1 else 1
         raw = candidate.model_dump(by_alias=True)
         raw["model"] |= {"model_dim": self.sizes.model_dim, "vocab_size": vocab_size}
@@ -173,6 +182,31 @@ def named(name: str) -> Protocol:
     return PROTOCOLS[name]
 
 
+def _representatives(blocks: tuple[Block, ...], count: int) -> tuple[Block, ...]:
+    """The distinct blocks; `count` of those that differ in numbers alone, the first and the last among them."""
+    distinct = tuple(dict.fromkeys(block.model_copy(update={"repeat": 1}) for block in blocks))
+    alike: dict[object, list[Block]] = {}
+    for block in distinct:
+        alike.setdefault(_structure(block.model_dump()), []).append(block)
+    kept = {
+        group[round(index * (len(group) - 1) / max(count - 1, 1))] for group in alike.values() for index in range(count)
+    }
+    return tuple(block for block in distinct if block in kept)
+
+
+def _structure(value: object) -> object:
+    """A dumped record with every number that is no count left out."""
+    match value:
+        case dict():
+            return tuple((key, _structure(item)) for key, item in value.items())
+        case list() | tuple():
+            return tuple(map(_structure, value))
+        case float():
+            return float
+        case _:
+            return value
+
+
 def _resize_block(block: Block, sizes: ModelSizes) -> dict[str, object]:
     raw: dict[str, object] = block.model_dump(by_alias=True)
     match block.mixer:
@@ -199,6 +233,9 @@ def _resize_mixer(mixer: MixerSpec, sizes: ModelSizes) -> dict[str, object]:
         raw["execution"]["form"] = "recurrent"
     if mixer.rotation.scaling is not None and mixer.rotation.scaling.kind == "longrope":
         raw["rotation"]["scaling"] = None  # one factor per pair of the published width
+    width = mixer.features.feature_dim(raw["heads"]["state_dim"])
+    if mixer.rotation.pairs(mixer.key_dim) and not mixer.rotation.pairs(width):
+        raw["rotation"]["fraction"] = 2.0 / width  # at least one pair keeps turning
     if isinstance(mixer.shear.slopes, tuple):
         raw["shear"]["slopes"] = _spread(mixer.shear.slopes, raw["heads"]["num_heads"])
     return raw

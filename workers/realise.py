@@ -15,7 +15,7 @@ from torch import Tensor
 from designspace import decay as decays
 from designspace.mixer import MixerSpec
 from designspace.streams import raw_shapes as raw_shapes
-from designspace.streams import shares_step
+from designspace.streams import shares_step, stream_counts
 from workers import feature_maps, gates
 from workers.initial import initial_parameters as initial_parameters
 from workers.initial import normal, random_parameters, raw_std
@@ -142,9 +142,11 @@ def _mapped(spec: MixerSpec, raw: Raw, parameters: Raw, log_decay: Tensor | None
         case "scaled_static":
             return parameters["q_static"] * raw["q"], parameters["k_static"] * raw["k"]
         case "ones":
-            size = (v.shape[0], steps, spec.heads.num_heads, spec.key_dim)
-            ones = v.new_ones(()).expand(size)
-            return ones[:, :tokens], ones
+            count, one = stream_counts(spec), v.new_ones(())
+            return (
+                one.expand(v.shape[0], tokens, count.query, spec.key_dim),
+                one.expand(v.shape[0], steps, count.key, spec.key_dim),
+            )
         case "one_minus_decay":
             if log_decay is None:
                 raise ValueError("`features.map: one_minus_decay` needs a diagonal decay.")

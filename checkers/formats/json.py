@@ -13,4 +13,6 @@ def render(reports: Sequence[Report], *, colour: bool = False) -> str:  # noqa: 
     return json.dumps(data[0] if len(data) == 1 else data, indent=2, ensure_ascii=False) + "\n"
 
 
-format = Format(render=render)  # noqa: A001 - the attribute that units.discover takes
+format = Format(  # noqa: A001 - the attribute that units.discover takes
+    render=render, media_type="application/json", extension="json"
+)

@@ -3,16 +3,15 @@
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import get_args
 
 from checkers.finding import Edit, Finding, Quantity, Report, Severity
 from checkers.format import Format
+from checkers.location import alike
 from checkers.principles import FAMILIES
 
 WIDTH = 110
 COLOURS: dict[Severity, str] = {"error": "\033[31m", "warning": "\033[33m", "info": "\033[36m"}
 BOLD, RESET = "\033[1m", "\033[0m"
-LEVELS: tuple[Severity, ...] = get_args(Severity)  # worst first
 SHOWN_PATHS = 3
 
 
@@ -32,40 +31,32 @@ def _report(report: Report, *, colour: bool) -> Iterator[str]:
         family = FAMILIES[principle]
         yield ""
         yield _bold(f"P{principle} {family.title}", colour) + f"  [{family.formula}]"
-        for alike in _alike(list(group)):
-            yield from _finding(alike, colour=colour)
+        for like in alike(list(group)):
+            yield from _finding(like, colour=colour)
     yield ""
     yield from _closing(report)
 
 
-def _alike(findings: list[Finding]) -> list[list[Finding]]:
-    """Findings of one rule with one message, worst first: equal blocks are shown once."""
-    groups: dict[tuple[str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.code, finding.message), []).append(finding)
-    return sorted(groups.values(), key=lambda group: (LEVELS.index(group[0].severity), group[0].code))
-
-
-def _finding(alike: list[Finding], *, colour: bool) -> Iterator[str]:
-    first = alike[0]
+def _finding(like: list[Finding], *, colour: bool) -> Iterator[str]:
+    first = like[0]
     level = f"{COLOURS[first.severity]}{first.severity}{RESET}" if colour else first.severity
-    yield f"  {level} {first.code} {first.name}  {_where(alike)}"
+    yield f"  {level} {first.code} {first.name}  {_where(like)}"
     yield from _wrapped(first.message, 6)
     for name, quantity in first.evidence.items():
         yield f"      {name} = {shown(quantity)}"
     for assumption in first.assumptions:
         yield from _wrapped(f"assumes {assumption}", 6)
-    if first.fix is not None:
+    if first.fix is not None and first.fix.edits:  # what needs a decision is told by `sextant rule`
         edits = "; ".join(_edit(edit) for edit in first.fix.edits)
         yield from _wrapped(f"fix ({first.fix.applicability}): {edits}", 6)
 
 
-def _where(alike: list[Finding]) -> str:
+def _where(like: list[Finding]) -> str:
     places = [
         f"{finding.span.file}:{finding.span.line}:{finding.span.column} {finding.path}"
         if finding.span
         else finding.path
-        for finding in alike
+        for finding in like
     ]
     more = len(places) - SHOWN_PATHS
     return ", ".join(places[:SHOWN_PATHS]) + (f" and {more} more" if more > 0 else "")

@@ -1,6 +1,6 @@
 """CD302 bias-grows-with-distance: the additive score path favours far keys."""
 
-from checkers.finding import Edit, Fix, quantity
+from checkers.finding import Fix, quantity, setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
@@ -38,13 +38,24 @@ def _grows(site: Site, step: str, steps: tuple[float, ...]) -> Outcome:
         " nearest.",
         kind=Kind.BIAS_GROWS,
         evidence=evidence,
-        fix=Fix(
-            applicability="unsafe",
-            edits=(Edit(action="set", path=site.at("shear.sign"), value="decreasing"),),
-        )
-        if field == "shear.sign"
-        else None,
+        fix=_fix(site),
     )
+
+
+def _fix(site: Site) -> Fix:
+    """The falling sign, with slopes that are not negative."""
+    shear = site.mixer.shear
+    values: dict[str, float | str] = {}
+    if shear.sign == "increasing":
+        values[site.at("shear.sign")] = "decreasing"
+    match shear.slopes:
+        case tuple() as slopes:
+            values |= {site.at(f"shear.slopes[{head}]"): -slope for head, slope in enumerate(slopes) if slope < 0}
+        case float() as slope if slope < 0:
+            values[site.at("shear.slopes")] = -slope
+        case _:
+            pass
+    return setting("unsafe", values)
 
 
 rule = Rule(

@@ -1,6 +1,6 @@
 """CD904 broken-rotary-pairs: the rotated channels are not a whole number of pairs."""
 
-from checkers.finding import quantity
+from checkers.finding import quantity, setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
@@ -22,6 +22,7 @@ def judge(site: Site) -> Outcome:
         " channel is left over.",
         kind=Kind.BROKEN,
         evidence={"pairs_asked": quantity(asked, "pairs"), "pairs_rotated": quantity(pairs, "pairs")},
+        fix=setting("display", {site.at("rotation.fraction"): 2 * pairs / mixer.key_dim}),
     )
 
 

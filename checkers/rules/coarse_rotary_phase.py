@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from checkers.finding import Edit, Fix, quantity
+from checkers.finding import quantity, setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace.spec import Dtype
@@ -29,10 +29,7 @@ def judge(site: Site) -> Outcome:
             "seq_len": quantity(seq_len, "tokens"),
             "exact_up_to": quantity(exact, "positions"),
         },
-        fix=Fix(
-            applicability="safe",
-            edits=(Edit(action="set", path=site.at("rotation.phase_dtype"), value="float32"),),
-        ),
+        fix=setting("safe", {site.at("rotation.phase_dtype"): "float32"}),
     )
 
 

@@ -1,6 +1,6 @@
 """CD903 depends-on-total-length: outputs change with the length of the whole sequence."""
 
-from checkers.finding import quantity
+from checkers.finding import quantity, setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
@@ -16,6 +16,7 @@ def judge(site: Site) -> Outcome:
         " other outputs in a sequence of another length.",
         kind=Kind.NOTE,
         evidence={"seq_len": quantity(site.target.seq_len, "tokens")},
+        fix=setting("unsafe", {site.at("normalization.length_kind"): "visible"}),
     )
 
 

@@ -3,13 +3,15 @@
 import math
 
 from checkers import spectrum
-from checkers.finding import Edit, Fix, Quantity, quantity
+from checkers.finding import Fix, Quantity, quantity, setting
 from checkers.overflow import LOG_MAX
 from checkers.periodic import growth_per_period
+from checkers.remedies import lasting_factor, narrowed_decay, rounded_down
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace.mixer import MixerSpec
 
+GAIN_DIGITS = 6  # significant, of a gain that a fix writes
 LARGEST_GAIN = 2.0  # beta |k|^2 up to 2 keeps I - beta k k^T a contraction
 
 
@@ -24,7 +26,7 @@ def judge(site: Site) -> Outcome:
 
 
 def _decay_grows(site: Site) -> Outcome:
-    low, high = site.mixer.decay.hull
+    high = site.mixer.decay.hull[1]
     seq_len, rate = site.target.seq_len, math.log(high)
     evidence: dict[str, Quantity] = {
         "largest_factor": quantity(high, "per step"),
@@ -41,9 +43,9 @@ def _decay_grows(site: Site) -> Outcome:
         f" float32 overflows after {limit_text(LOG_MAX['float32'] / rate)}.",
         kind=Kind.EXPANSION,
         evidence=evidence,
-        fix=Fix(applicability="unsafe", edits=(Edit(action="set", path=site.at("decay.range[1]"), value=1.0),))
-        if low <= 1.0
-        else None,
+        fix=narrowed_decay(
+            site, high=1.0, start=lasting_factor(seq_len, site.thresholds.short_horizon.wanted_fraction)
+        ),
     )
 
 
@@ -73,6 +75,7 @@ def _judge_erase(site: Site) -> Outcome:
                 "largest_gain": quantity(high),
                 "key_length_squared": quantity(bound),
             },
+            fix=_smaller_gain(site, bound) if mixer.features.norm == "l2" else _unit_keys(site),
         )
     return _certificate(site, high * bound)
 
@@ -97,8 +100,23 @@ def _unnormalised(site: Site) -> Outcome:
             "overflow_steps_float16": quantity(steps, "steps"),
         },
         assumptions=(f"entries of k start with std {mixer.features.k_std:g}; beta in the middle of its range",),
-        fix=Fix(applicability="unsafe", edits=(Edit(action="set", path=site.at("features.norm"), value="l2"),)),
+        fix=_unit_keys(site),
     )
+
+
+def _unit_keys(site: Site) -> Fix | None:
+    """Keys of length 1; a gate in the keys themselves makes them longer again."""
+    if site.mixer.features.norm == "l2" or site.mixer.scaling.gate == "step_power":
+        return None
+    return setting("unsafe", {site.at("features.norm"): "l2"})
+
+
+def _smaller_gain(site: Site, bound: float) -> Fix | None:
+    """The largest beta that keeps the eigenvalue a - beta |k|^2 (a = 1 in the product form) at or above -1."""
+    mixer = site.mixer
+    kept = mixer.decay.hull[0] if mixer.erase.compose == "additive" else 1.0
+    gain = rounded_down((1.0 + kept) / bound, GAIN_DIGITS)
+    return setting("unsafe", {site.at("erase.gain[1]"): gain}) if gain >= mixer.erase.gain[0] else None
 
 
 def _certificate(site: Site, gain: float) -> Outcome:

@@ -9,7 +9,8 @@ from checkers.zeros import Suppression
 
 def judge(site: Site) -> Outcome:
     """P2: near-zero fraction of phi at spreads 1, 4 and 16, and the gates that may stand in for it."""
-    found = zeros.selectivity(scores.effective_readout(site.mixer))
+    limits = site.thresholds.fragile_zero_set
+    found = zeros.selectivity(scores.effective_readout(site.mixer), limits)
     numbers = ", ".join(
         f"f({spread:g}) = {share:.3f}" for spread, share in zip(zeros.SPREADS, found.fractions, strict=True)
     )
@@ -32,7 +33,7 @@ def judge(site: Site) -> Outcome:
             for spread, share in zip(zeros.SPREADS, found.fractions, strict=True)
         }
         | {"gates": quantity(", ".join(zeros.gates(site.mixer)) or "none")},
-        assumptions=("scores are N(0, s^2) with s = 1, 4, 16; near zero is |phi| <= 0.01 E|phi|",),
+        assumptions=(f"scores are N(0, s^2) with s = 1, 4, 16; near zero is |phi| <= {limits.near_zero:g} E|phi|",),
     )
 
 

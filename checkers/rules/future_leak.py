@@ -1,6 +1,6 @@
 """CD901 future-leak: features normalised over the sequence read later tokens under a causal mask."""
 
-from checkers.finding import Edit, Fix
+from checkers.finding import setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
@@ -18,10 +18,7 @@ def judge(site: Site) -> Outcome:
         f"`map_over: sequence` divides keys by a sum over all positions: under `mask: {mixer.support.mask}` every"
         " coefficient depends on later tokens.",
         kind=Kind.BROKEN,
-        fix=Fix(
-            applicability="unsafe",
-            edits=(Edit(action="set", path=site.at("features.map_over"), value="features"),),
-        ),
+        fix=setting("unsafe", {site.at("features.map_over"): "features"}),
     )
 
 

@@ -1,7 +1,7 @@
 """CD801 half-precision-recurrence: parameters of the recurrence, or a state that only grows, in half precision."""
 
 from checkers import scores
-from checkers.finding import Quantity, quantity
+from checkers.finding import Quantity, quantity, setting
 from checkers.overflow import MAX_FLOAT16
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
@@ -26,6 +26,7 @@ def judge(site: Site) -> Outcome:
             f"the parameters of A and dt are kept in {dtype.params}: factors near 1 round to 1 or apart, and their"
             f" error is taken to the power {site.target.seq_len:,}.",
             kind=Kind.NUMERICS,
+            fix=setting("safe", {site.at("execution.dtype.params"): "float32"}),
         )
     return Outcome("pass", site.at("execution.dtype"), f"parameters in {dtype.params}, state in {dtype.state}")
 
@@ -53,6 +54,7 @@ def _growing_state(site: Site) -> Outcome:
         f"{message}.",
         kind=Kind.OVERFLOW if overflows else Kind.NUMERICS,
         evidence=evidence,
+        fix=setting("safe", {site.at("execution.dtype.state"): "float32"}),
     )
 
 

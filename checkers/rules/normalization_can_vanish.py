@@ -3,11 +3,12 @@
 import math
 
 from checkers import scores
-from checkers.finding import Edit, Fix, quantity
+from checkers.finding import Fix, quantity, setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
+from designspace.readout import Identity
 
 TYPICAL_EPS = 1e-6
 
@@ -41,7 +42,7 @@ def _turns_a_quarter_at_most(site: Site) -> bool:
     if mixer.features.map != "relu_zero" or not alone or paired != mixer.key_dim:
         return False
     reach = min(mixer.support.window or site.target.seq_len, site.target.seq_len) - 1
-    linear = readouts.is_linear(mixer.readout) and mixer.features.norm_keeps_signs
+    linear = isinstance(mixer.readout, Identity) and mixer.features.norm_keeps_signs
     return linear and max(rotation.angles(mixer.key_dim)) * reach <= math.pi / 2
 
 
@@ -56,6 +57,9 @@ def _empty_row(site: Site) -> Outcome:
         site.at("support.mask"),
         "the strict mask leaves the first query no key: its row is 0 / 0.",
         kind=Kind.ETA_VANISHES,
+        fix=setting("unsafe", {site.at("support.mask"): "causal"})
+        if site.mixer.normalization.kind == "length"
+        else _add_eps(site),
     )
 
 
@@ -173,8 +177,7 @@ def _rows_sum_to_one(site: Site) -> Outcome:
 
 
 def _add_eps(site: Site) -> Fix:
-    edit = Edit(action="set", path=site.at("normalization.eps"), value=TYPICAL_EPS)
-    return Fix(applicability="unsafe", edits=(edit,))
+    return setting("unsafe", {site.at("normalization.eps"): TYPICAL_EPS})
 
 
 rule = Rule(

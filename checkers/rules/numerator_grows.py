@@ -1,12 +1,9 @@
 """CD601 numerator-grows: nothing divides the row, and the output grows with the length."""
 
-from checkers.finding import quantity
+from checkers.finding import quantity, setting
 from checkers.growth import Gain, output_gain
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-
-LARGE = 16.0
-RAISED = 4.0
 
 
 def judge(site: Site) -> Outcome:
@@ -34,7 +31,7 @@ def _missing(site: Site) -> str:
 
 
 def _judge_gain(site: Site, gain: Gain) -> Outcome:
-    seq_len = site.target.seq_len
+    seq_len, limits = site.target.seq_len, site.thresholds.numerator_grows
     spread = f"{gain.lowest:.3g} to {gain.highest:.3g}" if gain.lowest < gain.highest else f"{gain.highest:.3g}"
     evidence = {
         "output_gain": quantity(gain.highest, "output rms per value rms"),
@@ -43,18 +40,19 @@ def _judge_gain(site: Site, gain: Gain) -> Outcome:
         "seq_len": quantity(seq_len, "tokens"),
     }
     assumptions = ("values and scores start independent; G = rms(z_jj) sqrt(min(L, 1 / (1 - a^2)))",)
-    if gain.highest >= RAISED:
-        limit = LARGE if gain.highest >= LARGE else RAISED
+    if gain.highest >= limits.raised:
+        is_large = gain.highest >= limits.large
         return Outcome(
             "fail",
             site.at("normalization.kind"),
             f"eta = 1 and no output norm: the output at length {seq_len:,} has {spread} times the rms of the"
-            f" values (limit {limit:g}).",
-            kind=Kind.NUMERATOR_LARGE if limit == LARGE else Kind.NUMERATOR_RAISED,
+            f" values (limit {limits.large if is_large else limits.raised:g}).",
+            kind=Kind.NUMERATOR_LARGE if is_large else Kind.NUMERATOR_RAISED,
             evidence=evidence,
             assumptions=assumptions,
+            fix=None if site.located.borrows_values else setting("unsafe", {site.at("io.output_norm"): "head_rms"}),
         )
-    if gain.supremum >= RAISED:
+    if gain.supremum >= limits.raised:
         return Outcome(
             "pass",
             site.at("decay.range"),

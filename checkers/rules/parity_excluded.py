@@ -75,4 +75,5 @@ rule = Rule(
     kinds=(Kind.PARITY_EXCLUDED,),
     fields_read=("readout", "decay", "rotation", "erase", "lift", "features.norm", "target.needs"),
     check=judge,
+    reads_stack=True,
 )

@@ -139,4 +139,5 @@ rule = Rule(
         "target.task",
     ),
     check=judge,
+    reads_stack=True,
 )

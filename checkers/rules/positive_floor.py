@@ -13,7 +13,7 @@ TARGET_SCORE = 8.0  # of the one key to find; softmax gives it weight 0.74 among
 def judge(site: Site) -> Outcome:
     """P2: the weight that one key with score 8 keeps among L - 1 keys at the floor of phi."""
     readout, seq_len = scores.effective_readout(site.mixer), site.target.seq_len
-    found = zeros.selectivity(readout)
+    found = zeros.selectivity(readout, site.thresholds.fragile_zero_set)
     if found.suppression is not Suppression.FLOOR:
         return Outcome("pass", site.at("readout"), f"no positive floor: the zero set is {found.suppression}")
     peak = readouts.value(readout, TARGET_SCORE)

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 from functools import lru_cache
 from itertools import groupby
 
-from checkers.finding import quantity
+from checkers.finding import quantity, setting
 from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 from designspace.candidate import Block
 from designspace.mixer import MixerSpec
 
-MIN_DEPTH = 4
 MAX_POSITIONS = 64
 MAX_SHOWN_LAYERS = 16
 
@@ -19,11 +18,11 @@ MAX_SHOWN_LAYERS = 16
 def judge(context: Context) -> Iterable[Outcome]:
     """The longest run of layers that average rows and have lambda = 0, and what the uniform surrogate says of it."""
     runs = _runs(context)
-    if not any(averaging for averaging, _, _ in runs):
+    if not any(run[0] for run in runs):
         return [Outcome("pass", "blocks", "no layer both averages rows and lacks a skip")]
-    _, depth, first = max(run for run in runs if run[0])
+    _, depth, first, last = max(run for run in runs if run[0])
     path = f"blocks[{first}].skip.lambda"
-    if depth < MIN_DEPTH:
+    if depth < context.thresholds.rank_collapse.depth:
         return [Outcome("pass", path, f"only {depth} layers in a row average without a skip")]
     positions = min(context.target.seq_len, MAX_POSITIONS)
     left = relative_distance(depth, positions)
@@ -44,17 +43,18 @@ def judge(context: Context) -> Iterable[Outcome]:
             },
             assumptions=("uniform surrogate: row i averages its i keys; an estimate of the order of magnitude",),
             sources=("arXiv 2410.10609", "arXiv 2103.03404"),
+            fix=setting("unsafe", {f"blocks[{index}].skip.lambda": 1.0 for index in range(first, last + 1)}),
         )
     ]
 
 
-def _runs(context: Context) -> list[tuple[bool, int, int]]:
-    """(averages without a skip, layers, first block) of each run of equal blocks."""
+def _runs(context: Context) -> list[tuple[bool, int, int, int]]:
+    """(averages without a skip, layers, first block, last block) of each run of blocks that are alike in this."""
     blocks = enumerate(context.candidate.blocks)
     runs = []
     for averaging, group in groupby(blocks, key=lambda pair: _averages_without_skip(pair[1])):
         members = list(group)
-        runs.append((averaging, sum(block.repeat for _, block in members), members[0][0]))
+        runs.append((averaging, sum(block.repeat for _, block in members), members[0][0], members[-1][0]))
     return runs
 
 
@@ -119,4 +119,5 @@ rule = Rule(
     kinds=(Kind.MEMORY,),
     fields_read=("blocks", "normalization.kind", "support.diagonal", "target.seq_len"),
     check=judge,
+    reads_stack=True,
 )

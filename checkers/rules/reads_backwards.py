@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from checkers.finding import setting
 from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 from designspace.candidate import Parallel
@@ -23,6 +24,7 @@ def judge(context: Context) -> Iterable[Outcome]:
                     f"branches read in the orders {', '.join(orders or ())}: a token sees later ones, so the layer is"
                     " no causal mixer and cannot predict the next token.",
                     kind=Kind.NOTE,
+                    fix=setting("display", {f"blocks[{index}].mixer.orders": None}),
                 )
             case _:
                 continue

@@ -1,12 +1,11 @@
 """CD702 recall-capacity: more pairs to recall than additive writes into the state can keep apart."""
 
+import math
 from collections.abc import Iterable
 
 from checkers.finding import quantity
 from checkers.rule import Context, Outcome, Rule, Site
 from checkers.severity import Kind
-
-PAIRS_PER_ROW = 2  # additive writes: accuracy 0.95, 0.71, 0.37 at 32, 64, 128 pairs for 16 rows
 
 
 def judge(context: Context) -> Iterable[Outcome]:
@@ -25,13 +24,14 @@ def _judge_state(site: Site, pairs: int) -> Outcome:
     if not mixer.erase.is_identity:
         return Outcome("inapplicable", site.at("erase"), "writes are not additive: the erase makes room")
     rows = mixer.lifted_dim or 1
-    capacity = PAIRS_PER_ROW * rows
+    per_row = site.thresholds.recall_capacity.pairs_per_row
+    capacity = math.floor(per_row * rows)
     if pairs <= capacity:
-        return Outcome("pass", site.at("heads"), f"{pairs} pairs, about 2 n = {capacity} fit")
+        return Outcome("pass", site.at("heads"), f"{pairs} pairs, about {per_row:g} n = {capacity} fit")
     return Outcome(
         "fail",
         site.at("heads.state_dim"),
-        f"{pairs} pairs to recall, but additive writes keep about 2 n = {capacity} apart ({rows} rows x"
+        f"{pairs} pairs to recall, but additive writes keep about {per_row:g} n = {capacity} apart ({rows} rows x"
         f" {mixer.heads.head_dim} per head, {mixer.heads.num_heads} heads).",
         kind=Kind.MEMORY,
         evidence={
@@ -64,4 +64,5 @@ rule = Rule(
     kinds=(Kind.MEMORY,),
     fields_read=("heads", "readout", "features.map", "erase", "target.recall_pairs"),
     check=judge,
+    reads_stack=True,
 )

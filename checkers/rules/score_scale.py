@@ -3,15 +3,16 @@
 import math
 
 from checkers import scores
-from checkers.finding import Edit, Fix, Quantity, quantity
+from checkers.finding import Fix, Quantity, quantity, setting
 from checkers.quadrature import Moments
+from checkers.remedies import rounded_down
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
+from designspace.spec import LARGEST, SMALLEST
 
-BAND = (0.5, 2.0)
-WIDE_BAND = (0.25, 4.0)
+BASE_DIGITS = 3  # significant, of a base that a fix writes
 
 
 def judge(site: Site) -> Outcome:
@@ -31,27 +32,26 @@ def judge(site: Site) -> Outcome:
         )
     if readouts.homogeneous_degree(mixer.readout) is not None:
         return _homogeneous(site, found)
-    low, high = BAND
+    low, high = site.thresholds.score_scale.band
     if low <= found.std <= high:
         return Outcome("pass", site.at("scaling.base"), f"score std {found.std:.3g} lies in [{low:g}, {high:g}]")
     return _out_of_band(site, found)
 
 
 def _out_of_band(site: Site, found: Moments) -> Outcome:
-    mixer = site.mixer
-    inside = WIDE_BAND[0] <= found.std <= WIDE_BAND[1]
-    effect = "rows start nearly one-hot" if found.std > BAND[1] else "rows start nearly uniform"
+    mixer, (low, high) = site.mixer, site.thresholds.score_scale.band
+    effect = "rows start nearly one-hot" if found.std > high else "rows start nearly uniform"
     learnable = mixer.scaling.learnable or mixer.features.norm in ("rms_weighted", "layernorm")
     return Outcome(
         "fail",
         site.at("scaling.where" if mixer.scaling.where == "after" else "scaling.base"),
-        f"score std {found.std:.3g} at initialisation, outside [{BAND[0]:g}, {BAND[1]:g}]: {effect};"
+        f"score std {found.std:.3g} at initialisation, outside [{low:g}, {high:g}]: {effect};"
         f" {_product_text(mixer)}{' (learnable)' if learnable else ''}{_measured_text(site, found)}.",
-        kind=Kind.SCORE_OFF if inside else Kind.SCORE_FAR,
+        kind=Kind.SCORE_OFF if _in_wide_band(site, found.std) else Kind.SCORE_FAR,
         evidence=_evidence(site, found),
         assumptions=_assumptions(mixer),
         lowered=learnable,
-        fix=_fix(site),
+        fix=_fix(site, found),
     )
 
 
@@ -60,9 +60,8 @@ def _homogeneous(site: Site, found: Moments) -> Outcome:
     mixer = site.mixer
     degree = readouts.homogeneous_degree(mixer.readout)
     void = mixer.io.norm_is_per_head or mixer.normalization.kind in ("sum", "sum_with_sink")
-    inside = WIDE_BAND[0] <= found.rms <= WIDE_BAND[1]
     reason = f"phi is homogeneous (degree {degree}): a constant factor on the score only rescales the output"
-    if void or inside:
+    if void or _in_wide_band(site, found.rms):
         return Outcome("inapplicable", site.at("scaling.base"), reason)
     return Outcome(
         "inapplicable",
@@ -72,6 +71,11 @@ def _homogeneous(site: Site, found: Moments) -> Outcome:
         evidence=_evidence(site, found),
         assumptions=_assumptions(mixer),
     )
+
+
+def _in_wide_band(site: Site, spread: float) -> bool:
+    low, high = site.thresholds.score_scale.wide_band
+    return low <= spread <= high
 
 
 def _product_text(mixer: MixerSpec) -> str:
@@ -96,7 +100,7 @@ def _evidence(site: Site, found: Moments) -> dict[str, Quantity]:
     evidence = {
         "score_std": quantity(found.std),
         "score_mean": quantity(found.mean),
-        "band": quantity(BAND),
+        "band": quantity(site.thresholds.score_scale.band),
         "key_width": quantity(mixer.key_dim, "channels"),
         "base": quantity(mixer.base),
     }
@@ -117,17 +121,20 @@ def _assumptions(mixer: MixerSpec) -> tuple[str, ...]:
     )
 
 
-def _fix(site: Site) -> Fix | None:
-    """The 1 / sqrt(n) that unit-variance queries and keys need; another norm needs a decision."""
-    mixer = site.mixer
-    plain = mixer.features.norm in ("none", "rms", "rms_weighted", "layernorm") and mixer.features.map == "identity"
-    unit = math.isclose(mixer.features.q_std * mixer.features.k_std * mixer.features.gain**2, 1.0)
-    if not plain or not unit or mixer.scaling.gate != "none":
+def _fix(site: Site, found: Moments) -> Fix | None:
+    """A base on the score that brings its std into the band: 1 / sqrt(n) where that does, else a number."""
+    mixer, (low, high) = site.mixer, site.thresholds.score_scale.band
+    unscaled = found.std / scores.score_base(mixer)
+    if not SMALLEST < unscaled < LARGEST:
         return None
-    edits = [Edit(action="set", path=site.at("scaling.base"), value="n^-1/2")]
+    named = low <= unscaled * mixer.heads.state_dim**-0.5 <= high
+    middle = math.sqrt(low * high)
+    values: dict[str, float | str] = {
+        site.at("scaling.base"): "n^-1/2" if named else rounded_down(middle / unscaled, BASE_DIGITS)
+    }
     if mixer.scaling.where == "after":
-        edits.append(Edit(action="set", path=site.at("scaling.where"), value="score"))
-    return Fix(applicability="unsafe", edits=tuple(edits))
+        values[site.at("scaling.where")] = "q" if mixer.execution.dtype.scores == "float16" else "score"
+    return setting("unsafe", values)
 
 
 UNSCALED = {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}, "scaling": {"base": 1.0}}

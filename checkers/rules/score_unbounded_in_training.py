@@ -12,7 +12,7 @@ def judge(site: Site) -> Outcome:
         return Outcome("inapplicable", site.at("readout"), "phi is homogeneous: the scale of the score is the output's")
     if mixer.readout.is_capped:
         return Outcome("pass", site.at("readout.softcap"), f"the softcap bounds |score| by {mixer.readout.cap:g}")
-    if mixer.key_norm_bound is not None:
+    if mixer.product_bound is not None:
         field, name = ("map", mixer.features.map) if mixer.features.norm == "none" else ("norm", mixer.features.norm)
         return Outcome("pass", site.at(f"features.{field}"), f"the {name} {field} bounds |q| and |k|")
     return Outcome(

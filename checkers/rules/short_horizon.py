@@ -1,13 +1,11 @@
 """CD701 short-horizon: at initialisation every head forgets long before the target length."""
 
-from checkers.finding import quantity
+from checkers.finding import Fix, quantity, setting
+from checkers.remedies import lasting_factor
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.decay import half_life
-
-PARTS = 8  # the longest half-life should reach this part of the length
-VANISHING = 2.0  # steps
 
 
 def judge(site: Site) -> Outcome:
@@ -30,16 +28,19 @@ def judge(site: Site) -> Outcome:
             " is 0.",
             kind=Kind.HORIZON_SHORT,
             evidence={"initial_factor": quantity(longest, "per step")},
+            fix=_last_longer(site),
         )
     return _judge_half_life(site, half_life(longest), decay.initial_range)
 
 
 def _judge_half_life(site: Site, steps: float, initial: tuple[float, float]) -> Outcome:
     decay, seq_len = site.mixer.decay, site.target.seq_len
-    wanted = seq_len / PARTS
+    limits = site.thresholds.short_horizon
+    wanted = seq_len * limits.wanted_fraction
+    part = f"L / {1.0 / limits.wanted_fraction:.3g} = {wanted:g}"
     if steps >= wanted:
-        return Outcome("pass", site.at("decay"), f"longest initial half-life {steps:.3g} steps, L / 8 = {wanted:g}")
-    vanishing = steps < VANISHING
+        return Outcome("pass", site.at("decay"), f"longest initial half-life {steps:.3g} steps, {part}")
+    vanishing = steps < limits.vanishing
     range_can = half_life(decay.hull[1]) >= wanted
     gate_can = decay.source == "input" and range_can
     allows = "; the declared range allows longer ones" if range_can else ""
@@ -48,7 +49,7 @@ def _judge_half_life(site: Site, steps: float, initial: tuple[float, float]) -> 
         "fail",
         site.at("decay.initial" if decay.initial is not None else "decay.range"),
         f"the longest initial half-life is {steps:.3g} steps (a = {initial[1]:.4g}),"
-        f" below {f'{VANISHING:g} steps' if vanishing else f'L / 8 = {wanted:g}'} at length {seq_len:,}{allows}.",
+        f" below {f'{limits.vanishing:g} steps' if vanishing else part} at length {seq_len:,}{allows}.",
         kind=kind,
         evidence={
             "longest_half_life": quantity(steps, "steps"),
@@ -56,7 +57,19 @@ def _judge_half_life(site: Site, steps: float, initial: tuple[float, float]) -> 
             "wanted_half_life": quantity(wanted, "steps"),
             "seq_len": quantity(seq_len, "tokens"),
         },
+        fix=_last_longer(site),
     )
+
+
+def _last_longer(site: Site) -> Fix | None:
+    """The initial range up to a factor that lasts, and the declared one where it ends below that factor."""
+    decay = site.mixer.decay
+    factor = lasting_factor(site.target.seq_len, site.thresholds.short_horizon.wanted_fraction)
+    values = {site.at("decay.range[1]"): factor} if decay.range[1] < factor else {}
+    if decay.initial is not None:
+        values[site.at("decay.initial[1]")] = factor
+    start = decay.initial or decay.range
+    return setting("unsafe", values) if start[0] <= factor else None
 
 
 MAMBA = {"granularity": "diagonal", "map": "exp_softplus"}

@@ -78,4 +78,5 @@ rule = Rule(
     kinds=(Kind.MEMORY,),
     fields_read=("support.window", "support.chunk", "lift.width", "io.short_conv", "blocks", "target.seq_len"),
     check=judge,
+    reads_stack=True,
 )

@@ -2,11 +2,13 @@
 
 import math
 
-from checkers.finding import Edit, Fix, Quantity, quantity
+from checkers.finding import Fix, Quantity, quantity, setting
 from checkers.overflow import LOG_MAX, overflow_scores
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace.mixer import MixerSpec
+
+CAPS = (15.0, 10.0)  # of an exponent; the second for float16, which ends at 11.09
 
 
 def judge(site: Site) -> Outcome:
@@ -33,6 +35,7 @@ def judge(site: Site) -> Outcome:
             f"a fixed floor shifts {what}, but exp(-m) can itself overflow; {overflow_scores()}.",
             kind=Kind.FLOOR_STABILISER,
             evidence=_evidence(bound),
+            fix=_subtract_maximum(site),
         )
     missing = (
         "has no stabiliser and no bound"
@@ -45,7 +48,7 @@ def judge(site: Site) -> Outcome:
         f"{what} {missing}: {overflow_scores()}.",
         kind=Kind.NO_STABILISER,
         evidence=_evidence(bound),
-        fix=_fix(site) if stabiliser == "none" and cancels else None,
+        fix=_subtract_maximum(site) if cancels else _cap(site, limit),
     )
 
 
@@ -63,9 +66,9 @@ def largest_exponent(mixer: MixerSpec) -> float:
         return mixer.readout.cap
     growing = mixer.shear.sign == "increasing" or mixer.shear.source == "table" or mixer.scaling.learnable
     learned_norm = mixer.features.norm in ("rms_weighted", "layernorm")
-    bound = mixer.key_norm_bound
+    bound = mixer.product_bound
     gate_bounded = mixer.scaling.gate in ("none", "sigmoid", "index")
-    if growing or learned_norm or bound is None or not gate_bounded or mixer.features.map == "one_minus_decay":
+    if growing or learned_norm or bound is None or not gate_bounded:
         return math.inf
     base = 1.0 if mixer.scaling.where == "after" else mixer.base
     return base * bound
@@ -82,10 +85,17 @@ def _evidence(bound: float) -> dict[str, Quantity]:
     }
 
 
-def _fix(site: Site) -> Fix:
+def _subtract_maximum(site: Site) -> Fix:
+    """The same function, computed with exponents at or below 0."""
     value = "row_max" if site.mixer.readout.kind == "exponential" else "running_max"
-    edit = Edit(action="set", path=site.at("execution.stabiliser"), value=value)
-    return Fix(applicability="safe", edits=(edit,))
+    return setting("safe", {site.at("execution.stabiliser"): value})
+
+
+def _cap(site: Site, limit: float) -> Fix:
+    """A soft cap where no maximum cancels: the one of xLSTM-7B (arXiv 2503.13427), or what float16 holds."""
+    cap = next(cap for cap in CAPS if cap < limit)
+    field = "readout.softcap" if site.mixer.readout.kind == "exponential" else "scaling.cap"
+    return setting("unsafe", {site.at(field): cap})
 
 
 rule = Rule(

@@ -3,10 +3,9 @@
 import math
 
 from checkers.finding import quantity
+from checkers.remedies import lasting_factor, narrowed_decay
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-
-LARGEST = 1000.0  # the clip of the published RG-LRU code
 
 
 def judge(site: Site) -> Outcome:
@@ -17,7 +16,7 @@ def judge(site: Site) -> Outcome:
     if mixer.decay.source == "constant":
         return Outcome("pass", site.at("decay.source"), "the decay is constant: nothing is differentiated")
     steepest = slope(mixer.decay.hull[1])
-    if steepest <= LARGEST:
+    if steepest <= site.thresholds.steep_square_root_gate.slope:
         return Outcome("pass", site.at("decay.range"), f"|db/da| stays below {steepest:.3g}")
     initial = mixer.decay.initial_range
     evidence = {"steepest_slope": quantity(steepest), "largest_factor": quantity(mixer.decay.hull[1], "per step")}
@@ -32,6 +31,11 @@ def judge(site: Site) -> Outcome:
         f"b = sqrt(1 - a^2): |db/da| = a / sqrt(1 - a^2) grows {limit} on the allowed range of a{start}.",
         kind=Kind.NUMERICS,
         evidence=evidence,
+        fix=narrowed_decay(
+            site,
+            high=1.0 - 0.5 / site.thresholds.steep_square_root_gate.slope**2,
+            start=lasting_factor(site.target.seq_len, site.thresholds.short_horizon.wanted_fraction),
+        ),
     )
 
 

@@ -4,10 +4,11 @@ import math
 
 from checkers.finding import quantity
 from checkers.overflow import LOG_MAX
+from checkers.remedies import narrowed_decay, rounded_down
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
-SUB_CHUNK = 16  # steps; fla's sub-chunk for diagonal decays
+LOWEST = 0.0067  # exp(-5), the bound of KDA's safe gate
 
 
 def judge(site: Site) -> Outcome:
@@ -15,16 +16,17 @@ def judge(site: Site) -> Outcome:
     mixer, low = site.mixer, site.mixer.decay.hull[0]
     if mixer.execution.form != "chunked" or mixer.decay.granularity == "none":
         return Outcome("inapplicable", site.at("execution.form"), "no decay in a chunked form")
-    bound = -math.log(low) if low > 0 else math.inf
-    if bound * SUB_CHUNK <= LOG_MAX["float32"]:
-        return Outcome("pass", site.at("decay.range"), f"log-decay of at least -{bound:.3g}: {SUB_CHUNK} steps fit")
+    bound, steps = -math.log(low) if low > 0 else math.inf, site.thresholds.unbounded_log_decay.steps
+    if bound * steps <= LOG_MAX["float32"]:
+        return Outcome("pass", site.at("decay.range"), f"log-decay of at least -{bound:.3g}: {steps} steps fit")
     return Outcome(
         "fail",
         site.at("decay.range"),
         f"{'the log-decay has no lower bound' if low == 0 else f'the log-decay reaches -{bound:.3g}'}: a chunked form"
-        f" that divides by the cumulative decay of {SUB_CHUNK} steps can overflow.",
+        f" that divides by the cumulative decay of {steps} steps can overflow.",
         kind=Kind.NOTE,
-        evidence={"lowest_factor": quantity(low, "per step"), "steps": quantity(SUB_CHUNK, "steps")},
+        evidence={"lowest_factor": quantity(low, "per step"), "steps": quantity(steps, "steps")},
+        fix=narrowed_decay(site, low=max(LOWEST, 1.0 - rounded_down(-math.expm1(-LOG_MAX["float32"] / steps), 2))),
     )
 
 

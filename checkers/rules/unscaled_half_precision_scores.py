@@ -1,7 +1,7 @@
 """CD804 unscaled-half-precision-scores: float16 products are formed before anything scales or bounds them."""
 
 from checkers import scores
-from checkers.finding import Edit, Fix, quantity
+from checkers.finding import quantity, setting
 from checkers.overflow import MAX_FLOAT16
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
@@ -14,8 +14,8 @@ def judge(site: Site) -> Outcome:
         return Outcome("inapplicable", site.at("execution.dtype.scores"), "scores are not kept in float16")
     if mixer.scaling.where in ("q", "k"):
         return Outcome("pass", site.at("scaling.where"), f"the scale acts on {mixer.scaling.where}, before the product")
-    if mixer.key_norm_bound is not None:
-        return Outcome("pass", site.at("features.norm"), f"|q . k| stays below {mixer.key_norm_bound:g}")
+    if mixer.product_bound is not None:
+        return Outcome("pass", site.at("features.norm"), f"|q . k| stays below {mixer.product_bound:g}")
     product = scores.product_moments(mixer)
     start = f", which starts with rms {product.rms:.3g}" if product else ""
     return Outcome(
@@ -26,7 +26,8 @@ def judge(site: Site) -> Outcome:
         kind=Kind.NUMERICS,
         evidence={"largest_float16": quantity(MAX_FLOAT16)}
         | ({"product_rms": quantity(product.rms)} if product else {}),
-        fix=Fix(applicability="safe", edits=(Edit(action="set", path=site.at("scaling.where"), value="q"),)),
+        # on q, k or the score the scale is the same function; behind phi it is another
+        fix=setting("unsafe" if mixer.scaling.where == "after" else "safe", {site.at("scaling.where"): "q"}),
     )
 
 

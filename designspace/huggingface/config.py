@@ -117,6 +117,14 @@ class Config:
         """The key is present and not null."""
         return self.data.get(key) is not None
 
+    def is_null(self, *keys: str) -> bool:
+        """The file holds null there, and no value under any other of these names; then they count as read."""
+        present = [key for key in keys if key in self.data]
+        if not present or any(map(self.has, present)):
+            return False
+        self.account.read |= {self._name(key): None for key in present}
+        return True
+
     def nested(self, key: str) -> "Config":
         """A nested object, whose keys are accounted for one by one; an empty one where it is absent or null."""
         if key not in self._nested:

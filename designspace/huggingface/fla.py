@@ -27,6 +27,7 @@ GATES = {"swish": "silu", "silu": "silu", "sigmoid": "sigmoid", "gelu": "gelu"}
 
 IGNORES = {
     "attn_mode": "execution: which kernel runs",
+    "chunk_size": "execution",
     "conv_bias": "a bias of the convolution leaves the tuple as it is",
     "elementwise_affine": "whether the output norm has a gain",
     "fuse_cross_entropy": "execution",
@@ -35,7 +36,6 @@ IGNORES = {
     "fuse_swiglu": "execution",
     "gate_low_rank_dim": "rank of the map to a gate: parameters, not the tuple",
     "norm_first": f"not read by {SOURCE}",
-    "qkv_bias": "a bias of a projection leaves the tuple as it is",
     "use_l2warp": "training loss",
 }
 
@@ -109,7 +109,7 @@ def window(config: Config) -> dict[str, Any]:
     return {"window": config.integer("window_size") if config.optional("window_size") is not None else None}
 
 
-def theta(config: Config) -> dict[str, Any]:
+def rotation(config: Config) -> dict[str, Any]:
     """`rotation` of all channels, halves paired; fla stretches no angles."""
     return {"source": "constant", "theta": config.number("rope_theta", default=THETA), "fraction": 1.0}
 
@@ -119,7 +119,7 @@ def softmax(config: Config, hidden: int, *, heads: int | None = 32, norm: bool =
     return from_catalogue(
         "softmax_qknorm" if norm else "softmax_rope",
         heads=attention_heads(config, hidden, heads=heads),
-        rotation=theta(config),
+        rotation=rotation(config),
         support=window(config),
     )
 

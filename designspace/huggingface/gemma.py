@@ -10,7 +10,7 @@ from typing import Any
 from designspace.candidate import AnyMixer
 from designspace.huggingface.bidirectional import both_ways
 from designspace.huggingface.config import Config
-from designspace.huggingface.parts import layer_types
+from designspace.huggingface.parts import layer_types, window_size
 from designspace.huggingface.rope import rotary
 from designspace.mixer import MixerSpec
 
@@ -23,7 +23,6 @@ IGNORES = {
     "final_logit_softcapping": "caps the logits of the tokens, outside the mixer",
     FULL: "no layer of this kind",
     SLIDING: "no layer of this kind",
-    "sliding_window_size": "the older name of sliding_window",
 }
 
 
@@ -45,12 +44,8 @@ def layer_kinds(config: Config, num_layers: int, *, interval: int) -> list[str]:
 
 
 def window(config: Config, *, default: int) -> int | None:
-    """Keys that a sliding layer reads; null in the file is no window."""
-    for key in ("sliding_window", "sliding_window_size"):
-        if key in config.data and config.data[key] is None:
-            config.optional(key)
-            return None
-    return config.integer("sliding_window", "sliding_window_size", default=default)
+    """Keys that a sliding layer reads."""
+    return window_size(config, default, "sliding_window_size")
 
 
 def rotation_of(config: Config, head_dim: int, kind: str, *, length: int) -> dict[str, Any]:
@@ -81,8 +76,7 @@ def query_scale(config: Config, *, default: int) -> float:
 def softcap(config: Config, *, default: float | None) -> float | None:
     """attn_logit_softcapping; null in the file is no cap."""
     key = "attn_logit_softcapping"
-    if (default is None and not config.has(key)) or (key in config.data and config.data[key] is None):
-        config.optional(key)
+    if config.is_null(key) or (default is None and not config.has(key)):
         return None
     return config.number(key, default=default)
 

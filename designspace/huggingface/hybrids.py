@@ -11,7 +11,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.latent import Latent, latent_heads, no_rotation, query_rank
-from designspace.huggingface.parts import Defaults, from_catalogue
+from designspace.huggingface.parts import Defaults, from_catalogue, layer_types
 from designspace.huggingface.selective import grouped_heads, silu_activation
 from designspace.mixer import MixerSpec
 
@@ -44,16 +44,16 @@ def schedule(
         num_layers: length of the list; None: the list says how many layers there are.
         known: word of the file -> kind.
     """
-    lists = [(key, values) for key in SCHEDULES if (values := config.items(key)) is not None]
+    lists: dict[str, list[str]] = {}
+    for key in SCHEDULES:
+        if (words := layer_types(config, num_layers, known=tuple(known), key=key)) is not None:
+            lists[key] = [known[word] for word in words]
     if not lists:
         return None
-    (key, types), *others = lists
-    kinds = [_kind(config, key, word, known) for word in types]
-    for other, words in others:
-        if [_kind(config, other, word, known) for word in words] != kinds:
+    (key, kinds), *others = lists.items()
+    for other, same in others:
+        if same != kinds:
             raise config.error(other, f"`{other}` contradicts `{key}`; they name one schedule.")
-    if num_layers is not None and len(kinds) != num_layers:
-        raise config.error(key, f"`{key}` names {len(kinds)} layers, the model has {num_layers}.")
     return kinds
 
 
@@ -127,9 +127,3 @@ def unrotated_latent(
     heads = latent_heads(config, hidden, defaults, latent)
     query_rank(config, latent)
     return no_rotation(from_catalogue("mla", heads=heads, scaling={"base": "n^-1/2"}, **fields))
-
-
-def _kind(config: Config, key: str, word: Any, known: Mapping[str, str]) -> str:
-    if not isinstance(word, str) or word not in known:
-        raise config.error(key, f"`{key}` holds {word!r}; known here: {', '.join(known)}.")
-    return known[word]

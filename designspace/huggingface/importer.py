@@ -14,7 +14,7 @@ from designspace.candidate import Block, Candidate, ModelSpec
 from designspace.document import Document
 from designspace.errors import SpecError
 from designspace.huggingface.config import Account, Config
-from designspace.huggingface.ignored import IGNORED, bears_on_tuple
+from designspace.huggingface.ignored import IGNORED, bears_on_tuple, reason_of_emptiness
 from designspace.spec import Spec
 from designspace.target import MAX_SEQ_LEN, Target
 
@@ -98,7 +98,10 @@ def import_config(document: Document, *, name: str | None = None) -> Imported:
         raise config.error("model_type", f"the file describes a model outside the grammar: {first['msg']}") from error
     left = {**around, **dict(config.unread())}
     known = {**IGNORED, **importer.ignores, **dict.fromkeys(around, "of the model around the text part")}
-    reasons = {key: known.get(key, known.get(key.rpartition(".")[2])) for key in left}
+    reasons = {
+        key: known.get(key, known.get(key.rpartition(".")[2])) or reason_of_emptiness(key, value)
+        for key, value in left.items()
+    }
     unknown = tuple(key for key, reason in reasons.items() if reason is None)
     for key in unknown:
         if bears_on_tuple(key, left[key]):

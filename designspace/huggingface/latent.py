@@ -19,6 +19,7 @@ from designspace.outside import Outside
 INDEXER = {
     "index_head_dim": "of the indexer, which is outside the grammar",
     "index_n_heads": "of the indexer, which is outside the grammar",
+    "index_share_for_mtp_iteration": "training only: extra layers that predict further tokens",
     "index_skip_topk_offset": "which layers share the picked keys of another: outside the grammar",
     "index_topk_freq": "which layers share the picked keys of another: outside the grammar",
     "index_topk_pattern": "which layers share the picked keys of another: outside the grammar",
@@ -63,7 +64,7 @@ def latent_heads(config: Config, hidden: int, defaults: Defaults, latent: Latent
     value = config.integer("v_head_dim", default=latent.value or hidden // num_heads)
     if config.integer("qk_head_dim", "q_head_dim", default=plain + rotary_dim) != plain + rotary_dim:
         raise config.error("qk_head_dim", f"`qk_head_dim` must be the sum of nope and rope, {plain + rotary_dim}.")
-    allowed = (rotary_dim, plain + rotary_dim, rank + rotary_dim, value, hidden // num_heads)
+    allowed = (rotary_dim, plain, plain + rotary_dim, rank + rotary_dim, value, hidden // num_heads)
     if config.has("head_dim") and config.integer("head_dim") not in allowed:
         raise config.error("head_dim", f"`head_dim` must be one of {sorted(set(allowed))}, which the other keys give.")
     config.optional("head_dim")
@@ -80,8 +81,7 @@ def latent_heads(config: Config, hidden: int, defaults: Defaults, latent: Latent
 def query_rank(config: Config, latent: Latent) -> int | None:
     """Width of the compressed query, None where the projection is whole; parameters only, not the tuple."""
     key = "q_lora_rank"
-    if (key in config.data and config.data[key] is None) or (key not in config.data and latent.query_rank is None):
-        config.optional(key)
+    if config.is_null(key) or (latent.query_rank is None and not config.has(key)):
         config.note("query", "null q_lora_rank: the projection to the queries is whole")
         return None
     rank = config.integer(key, default=latent.query_rank)

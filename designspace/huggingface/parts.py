@@ -71,9 +71,9 @@ def sizes(num_heads: int, kv_heads: int, state_dim: int, head_dim: int | None = 
 
 def head_dim(config: Config, hidden: int, num_heads: int, *, default: int | None = None) -> int:
     """Width of a head: the key where the file holds it, hidden / heads where it is null, else the class default."""
-    if config.has("head_dim") or (default is not None and "head_dim" not in config.data):
+    is_null = config.is_null("head_dim")
+    if config.has("head_dim") or (default is not None and not is_null):
         return config.integer("head_dim", default=default)
-    config.optional("head_dim")
     if hidden % num_heads:
         raise config.error("num_attention_heads", f"{num_heads} heads do not divide the hidden size {hidden}.")
     config.note("head_dim", f"hidden size / heads = {hidden // num_heads}")
@@ -83,8 +83,7 @@ def head_dim(config: Config, hidden: int, num_heads: int, *, default: int | None
 def attention_sizes(config: Config, hidden: int, defaults: Defaults) -> dict[str, Any]:
     """`heads` from the keys that llama-like files share."""
     num_heads = config.integer("num_attention_heads", default=defaults.heads)
-    # null means one per head; an absent key is the class default
-    by_class = None if "num_key_value_heads" in config.data else defaults.kv_heads
+    by_class = None if config.is_null("num_key_value_heads") else defaults.kv_heads  # null: one per head
     kv_heads = config.integer("num_key_value_heads", default=by_class or num_heads)
     return sizes(num_heads, kv_heads, head_dim(config, hidden, num_heads, default=defaults.head_dim))
 
@@ -129,6 +128,13 @@ def interleaved(config: Config) -> None:
     config.note("pairing", "in code: channels 2m and 2m + 1 rotate together")
 
 
+def stated(config: Config, key: str, *values: object, why: str) -> None:
+    """Read a key that says what the model code does anyway: anything but one of `values` is an error."""
+    given = config.optional(key)
+    if given is not None and given not in values:
+        raise config.error(key, f"`{key}: {given!r}` contradicts the model code: {why}; remove it or write a spec.")
+
+
 def clamped(config: Config) -> None:
     """Record `clip_qkv`, the bound that q, k and v are clamped to: the grammar has no clamp."""
     if config.has("clip_qkv"):
@@ -167,16 +173,26 @@ def model(
     )
 
 
-def layer_types(config: Config, num_layers: int, *, known: Sequence[str] = (*FULL, *WINDOWED)) -> list[str] | None:
-    """The kind of each layer where `layer_types` names it; any word outside `known` is an error."""
-    types = config.items("layer_types")
+def layer_types(
+    config: Config,
+    num_layers: int | None,
+    *,
+    known: Sequence[str] = (*FULL, *WINDOWED),
+    key: str = "layer_types",
+) -> list[str] | None:
+    """The kind of each layer where the list at `key` names it; any word outside `known` is an error.
+
+    Args:
+        num_layers: length of the list; None: any.
+    """
+    types = config.items(key)
     if types is None:
         return None
-    if len(types) != num_layers:
-        raise config.error("layer_types", f"`layer_types` names {len(types)} layers, the model has {num_layers}.")
+    if num_layers not in (None, len(types)):
+        raise config.error(key, f"`{key}` names {len(types)} layers, the model has {num_layers}.")
     for kind in types:
         if kind not in known:
-            raise config.error("layer_types", f"`layer_types` holds {kind!r}; known here: {', '.join(known)}.")
+            raise config.error(key, f"`{key}` holds {kind!r}; known here: {', '.join(known)}.")
     return types
 
 
@@ -186,12 +202,12 @@ def every(interval: int, num_layers: int, *, first: int | None = None) -> list[b
     return [layer % interval == offset for layer in range(num_layers)]
 
 
-def window_size(config: Config, default: int | None) -> int | None:
-    """`sliding_window`: null switches it off, an absent key is the class default."""
-    if config.has("sliding_window") or (default is not None and "sliding_window" not in config.data):
-        return config.integer("sliding_window", default=default)
-    config.optional("sliding_window")
-    return None
+def window_size(config: Config, default: int | None, *older: str) -> int | None:
+    """`sliding_window`, or an older name of it: null switches it off, an absent key is the class default."""
+    keys = ("sliding_window", *older)
+    if config.is_null(*keys) or (default is None and not any(map(config.has, keys))):
+        return None
+    return config.integer(*keys, default=default)
 
 
 def typed_windows(

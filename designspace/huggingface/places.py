@@ -87,8 +87,6 @@ RECURRENT = MIXER | {
     "heads.kv_groups": "linear_num_key_heads n_groups mamba_n_groups mamba_ngroups num_kv_heads",
 }
 OUTSIDE = "index_topk num_slots moba_topk block_counts num_memories max_cg_step_training is_mimo"
-
-
 PER_LAYER = ("layer_types", "layers_block_type", "attn_type_list", "attention_layers")  # one item for each layer
 
 Region = tuple[Mark, Mark]

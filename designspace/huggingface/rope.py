@@ -11,6 +11,7 @@ from designspace.huggingface.config import Config
 SCALES = ("linear", "dynamic", "yarn", "llama3", "longrope", "su", "proportional")
 PLAIN = ("default", "mrope")  # mrope: text tokens have one position in all three axes, which is the plain rotation
 ORIGINAL = "original_max_position_embeddings"
+AXES = ("mrope_section", "mrope_interleaved", "interleaved")  # which channels belong to which of them
 LAYER_KINDS = (
     "full_attention",
     "sliding_attention",
@@ -93,19 +94,19 @@ def _parameters(config: Config, layer_kind: str | None) -> Config:
 
 def _fraction(config: Config, parameters: Config, head_dim: int, *, default: float) -> float:
     """The rotating share of the channels. `rotary_dim` says it in channels, the others as a share; all must agree."""
-    shares: dict[str, float] = {}
+    shares: list[tuple[str, float]] = []
     for where, key in (
         (parameters, "partial_rotary_factor"),
         (config, "partial_rotary_factor"),
         (config, "rotary_pct"),
     ):
         if where.has(key):
-            shares[key] = where.number(key)
+            shares.append((key, where.number(key)))
     if config.has("rotary_dim"):
-        shares["rotary_dim"] = config.integer("rotary_dim") / head_dim
+        shares.append(("rotary_dim", config.integer("rotary_dim") / head_dim))
     if not shares:
         return config.number("partial_rotary_factor", default=default)
-    (first, value), *others = shares.items()
+    (first, value), *others = shares
     for key, other in others:
         if int(other * head_dim) != int(value * head_dim):
             raise config.error(key, f"`{key}` is {other:g} of the {head_dim} channels, `{first}` {value:g}; keep one.")
@@ -118,11 +119,11 @@ def _fraction(config: Config, parameters: Config, head_dim: int, *, default: flo
 
 def _scaling(config: Config, parameters: Config, length: int | None) -> dict[str, Any]:
     """`scaling` and `attention_factor` of the rotation."""
-    kind = parameters.text("rope_type", "type", default="default")
-    if kind in PLAIN:
-        parameters.optional("mrope_section")
-        parameters.optional("mrope_interleaved")
+    if all(parameters.data.get(key) in (None, *PLAIN) for key in ("rope_type", "type")):
+        for key in ("rope_type", "type", *AXES):
+            parameters.optional(key)
         return {}
+    kind = parameters.text("rope_type", "type", default="default")
     if kind not in SCALES:
         raise parameters.error("rope_type", f"`rope_type: {kind}` is not known; known: {', '.join((*PLAIN, *SCALES))}.")
     match kind:

@@ -18,6 +18,7 @@ DEFAULT_SEQ_LEN = 2048
 SILU = ("silu", "swish")
 STEP = (0.001, 0.1)  # of dt at initialisation, where no key says
 HYBRID_HEADS, HYBRID_STATE = 128, 256  # class defaults of Bamba, Granite and Falcon-H1
+UNREACHED = 1e30  # a bound of dt like this stands for none: some files hold the largest double, not an infinity
 FASTEST = 16.0  # largest rate A of Mamba-2 at initialisation; A = 1..state_size in Mamba
 _CONV_BIAS = "a bias of the convolution leaves the tuple as it is"
 _BIAS = "a bias of the projections leaves the tuple as it is"
@@ -79,8 +80,10 @@ def pure_stack(
     block = layer(mixer, ChannelMixer(kind="none"))
     residual = "float32" if config.flag("residual_in_fp32", default=in_float32) else None
     num_layers = config.depth("num_hidden_layers", "n_layer", default=layers)
-    config.note("seq_len", f"no key of the model code: the training length {seq_len}")
-    return Stack([block] * num_layers, model(config, hidden, residual=residual, vocab=vocab), seq_len)
+    if not config.has("max_position_embeddings"):
+        config.note("seq_len", f"no key of the model code: the training length {seq_len}")
+    length = config.integer("max_position_embeddings", default=seq_len)
+    return Stack([block] * num_layers, model(config, hidden, residual=residual, vocab=vocab), length)
 
 
 def channel_heads(inner: int, state_dim: int, groups: int = 1) -> dict[str, Any]:
@@ -197,7 +200,7 @@ def clamped_step(config: Config, key: str = "time_step_limit") -> None:
     limit = [_tagged(bound) for bound in bounds]
     if len(limit) != 2 or not all(isinstance(bound, int | float) for bound in limit) or limit[0] > limit[1]:
         raise config.error(key, f"`{key}` must be two numbers [low, high], got {bounds!r}.")
-    if limit[0] > 0 or limit[1] < math.inf:
+    if limit[0] > 0 or limit[1] < UNREACHED:
         config.approximate(key, f"the step is clamped to {limit}; the grammar has no clamp of the step")
 
 

@@ -13,7 +13,7 @@ from designspace.rotation import Rotation
 from designspace.shear import Shear
 
 WRITES_GATE = ("complement", "one_minus_bk2")  # decay maps that change the scaling gate too
-READS_DECAY = ("complement", "sqrt_1_minus_a2")  # scaling gates that are computed from the decay
+READS_DECAY = ("complement", "sqrt_1_minus_a2", "step_power")  # scaling gates that are computed from the decay
 SHARES_STEP = ("dt", "step_power")  # scaling gates that are computed from the step of the decay
 
 
@@ -25,8 +25,7 @@ def softcap_infinite(mixer: MixerSpec) -> MixerSpec:
 def decay_of_one(mixer: MixerSpec) -> MixerSpec:
     """a = 1, constant or by its range: no decay, unless a gate or the keys are computed from it."""
     decay = mixer.decay
-    reads = (*READS_DECAY, "step_power")
-    needed = mixer.scaling.gate in reads or mixer.features.map == "one_minus_decay"
+    needed = mixer.scaling.gate in READS_DECAY or mixer.features.map == "one_minus_decay"
     if decay.granularity == "none" or needed or decay.map in WRITES_GATE or decay.hull != (1.0, 1.0):
         return mixer
     return mixer.model_copy(update={"decay": Decay()})
@@ -38,7 +37,7 @@ def decay_range_of_one_value(mixer: MixerSpec) -> MixerSpec:
     free = decay.map not in WRITES_GATE and mixer.scaling.gate not in SHARES_STEP
     if decay.granularity == "none" or decay.range[0] != decay.range[1] or not free:
         return mixer
-    return changed(mixer, "decay", source="constant", map="fixed", initial=None)
+    return changed(mixer, "decay", source="constant", map="fixed", initial=None, spacing=Decay().spacing)
 
 
 def decay_constant(mixer: MixerSpec) -> MixerSpec:
@@ -173,8 +172,9 @@ def evolution_unseen(mixer: MixerSpec) -> MixerSpec:
         return mixer
     if mixer.features.map != "one_minus_decay" and _decays_alone(mixer):
         mixer = mixer.model_copy(update={"decay": Decay()})
-    if not _turns_before_norm(mixer) and mixer.decay.granularity != "diagonal" and mixer.rotation.attention_factor == 1:
-        mixer = changed(mixer, "rotation", source="none")
+    held = _turns_before_norm(mixer) or mixer.decay.granularity == "diagonal" or mixer.rotation.attention_factor != 1
+    if mixer.rotation.source != "none" and not held:
+        mixer = mixer.model_copy(update={"rotation": Rotation(phase_dtype=mixer.rotation.phase_dtype)})
     if mixer.scaling.gate != "tied_to_erase":
         mixer = changed(mixer, "erase", direction="none", per_channel=False)
     else:
@@ -196,7 +196,7 @@ def _turns_before_norm(mixer: MixerSpec) -> bool:
 
 def _decays_alone(mixer: MixerSpec) -> bool:
     """No gate is computed from the decay or together with it."""
-    gated = mixer.scaling.gate in (*READS_DECAY, "step_power") or mixer.decay.map in WRITES_GATE
+    gated = mixer.scaling.gate in READS_DECAY or mixer.decay.map in WRITES_GATE
     return mixer.decay.granularity != "none" and not gated
 
 

@@ -78,13 +78,13 @@ def doctor(store: study.Store = study.DEFAULT_STORE) -> None:
 def _lint(specs: list[Path]) -> None:
     from checkers.check import check
     from designspace.specfile import load_with_places
-    from search.commands.lint import formatter
+    from search.commands.output import output
 
     loaded = [load_with_places(spec) for spec in specs]
     reports = [
         check(one.candidate, document=one.document, unread=one.unread, approximated=one.approximated) for one in loaded
     ]
-    typer.echo(formatter("text")(reports), nl=False)
+    output("text").write(reports, [one.candidate for one in loaded])
 
 
 def _search(space: Path, name: str, store: str, hands: "Hands") -> None:

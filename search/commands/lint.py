@@ -1,23 +1,24 @@
 """`sextant lint`: the report on every spec given, and an exit code that a script can trust."""
 
-import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
 
 import typer
 
+from search.commands.baseline import Mode, with_baseline
+from search.commands.fix import Request, with_fixes
+from search.commands.output import output
+from search.commands.settings import show_settings
+
 if TYPE_CHECKING:
     from checkers.finding import Report
-    from checkers.settings import Settings
+    from checkers.settings_file import Resolver
     from designspace.candidate import Candidate
     from designspace.errors import SpecError
     from designspace.specfile import Loaded
 
-FORMATS = "checkers.formats"
 SPEC_SUFFIXES = (".yaml", ".yml", ".json")
 EXIT_FINDINGS = 1
 EXIT_BAD_INPUT = 2
@@ -38,13 +39,48 @@ def lint(
         typer.Argument(help="Spec files, folders of them, config.json files, catalogue:NAME, or - for standard input."),
     ],
     output_format: Annotated[
-        str, typer.Option("--format", help="A file of checkers/formats: text, json, ...")
+        str,
+        typer.Option(
+            "--format", help="text, concise, json, jsonl, sarif, github, markdown, junit or html (checkers/formats)."
+        ),
     ] = "text",
-    select: Annotated[str, typer.Option(help="Rules to run: codes, prefixes or names, separated by commas.")] = "ALL",
-    ignore: Annotated[str, typer.Option(help="Rules to leave out, written like --select.")] = "",
+    output_file: Annotated[
+        str | None, typer.Option("--output", metavar="FILE", help="Write the reports there, not to standard output.")
+    ] = None,
+    show_suppressed: Annotated[
+        bool, typer.Option("--show-suppressed", help="Keep silenced findings in sarif, with their reasons.")
+    ] = False,
+    select: Annotated[
+        str | None, typer.Option(help="Rules to run: codes, prefixes or names, separated by commas [default: ALL].")
+    ] = None,
+    extend_select: Annotated[str | None, typer.Option(help="Rules to run too, written like --select.")] = None,
+    ignore: Annotated[str | None, typer.Option(help="Rules to leave out, written like --select.")] = None,
     fail_on: Annotated[
-        Threshold, typer.Option(help="The least serious finding that gives exit code 1.")
-    ] = Threshold.ERROR,
+        Threshold | None, typer.Option(help="The least serious finding that gives exit code 1 [default: error].")
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option(help="The settings file of every spec, in place of the nearest one upwards of each.")
+    ] = None,
+    isolated: Annotated[bool, typer.Option("--isolated", help="Read no settings file.")] = False,
+    show: Annotated[
+        bool, typer.Option("--show-settings", help="Print the settings and where each came from; check nothing.")
+    ] = False,
+    baseline: Annotated[
+        tuple[Mode, str] | None,
+        typer.Option(
+            metavar="MODE FILE",
+            help="write: make all findings known; use: hide known ones; prune: drop those no longer found, then use.",
+        ),
+    ] = None,
+    fix: Annotated[
+        bool, typer.Option("--fix", help="Apply the safe fixes to the spec files, then report what is left.")
+    ] = False,
+    unsafe_fixes: Annotated[
+        bool, typer.Option("--unsafe-fixes", help="With --fix or --diff: the fixes that change the function too.")
+    ] = False,
+    diff: Annotated[
+        bool, typer.Option("--diff", help="Show what --fix would change as a unified diff; write nothing.")
+    ] = False,
     seq_len: Annotated[int | None, typer.Option(help="Judge for this length instead of the spec's.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Judge for this number format instead of the spec's.")] = None,
     need: Annotated[list[str] | None, typer.Option(help="Judge for this need too (repeat for more).")] = None,
@@ -52,34 +88,47 @@ def lint(
     """Check specs against the design principles of arXiv 2510.09389.
 
     Exit code 0: nothing at or above --fail-on; 1: findings; 2: bad input or an internal error. The good files of a
-    folder are reported even where others cannot be read.
+    folder are reported even where others cannot be read. Settings stand in the nearest sextant.toml, or pyproject.toml
+    with [tool.sextant]; the command line wins over it. With --baseline use, entries no longer found fail too.
 
     \b
     Example: sextant lint catalogue:softmax_nope
     Example: sextant lint my.yaml config.json --format json --fail-on warning
+    Example: sextant lint my.yaml --format html --output report.html
+    Example: sextant lint my.yaml --isolated --show-settings
+    Example: sextant lint my.yaml --baseline write known.json
+    Example: sextant lint my.yaml --diff --unsafe-fixes
     """
     from checkers.check import check
 
-    render = formatter(output_format)
-    settings = _settings(select, ignore)
+    reporting = output(output_format, output_file, shows_suppressed=show_suppressed)
+    settings_of = _settings(select, extend_select, ignore, fail_on, config=config, isolated=isolated)
+    if show:
+        show_settings(_files(specs), settings_of, output_format)
+        return
     found, broken = _loaded(specs)
-    reports = [
-        check(
+
+    def judge(loaded: "Loaded") -> "Report":
+        return check(
             retargeted(loaded.candidate, seq_len=seq_len, dtype=dtype, needs=tuple(need or ())),
-            settings,
+            settings_of(loaded.document.file).settings,
             document=loaded.document,
             unread=loaded.unread,
             approximated=loaded.approximated,
         )
-        for loaded in found
-    ]
-    if reports:
-        typer.echo(render(reports), nl=False)
+
+    found, contradicted = with_fixes(found, judge, Request(fix=fix, unsafe=unsafe_fixes, diff=diff))
+    broken += contradicted
+    reports = [judge(loaded) for loaded in found]
+    reports, is_stale = with_baseline(reports, baseline)
+    if reports and not diff:
+        reporting.write(reports, [loaded.candidate for loaded in found])
     for error in broken:
         typer.echo(f"error: {error}", err=True)
     if broken:
         raise typer.Exit(EXIT_BAD_INPUT)
-    if any(_fails(report, fail_on) for report in reports):
+    limits = [Threshold(settings_of(loaded.document.file).fail_on) for loaded in found]
+    if any(map(_fails, reports, limits)) or (is_stale and any(limit != Threshold.NEVER for limit in limits)):
         raise typer.Exit(EXIT_FINDINGS)
 
 
@@ -108,26 +157,6 @@ def _loaded(specs: Sequence[str]) -> "tuple[list[Loaded], list[SpecError]]":
         if len(loaded) + len(broken) == count:
             raise SpecError(f"the folder has no spec file ({', '.join(SPEC_SUFFIXES)}); name another.", file=spec)
     return loaded, broken
-
-
-def formatter(name: str) -> "Callable[[Sequence[Report]], str]":
-    """The renderer of an output format.
-
-    Raises:
-        SpecError: there is no such format.
-    """
-    from checkers.format import Format
-    from designspace import units
-    from designspace.errors import SpecError
-    from designspace.events import nearest, quoted
-
-    known = units.names(FORMATS)
-    if name not in known:
-        close = nearest(name, known)
-        remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
-        raise SpecError(f"{quoted(name)} is no output format; {remedy}")
-    render = units.load_unit(FORMATS, name, "format", Format).render
-    return partial(render, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
 
 
 def retargeted(
@@ -172,10 +201,38 @@ def _is_spec(path: Path) -> bool:
     return found
 
 
-def _settings(select: str, ignore: str) -> "Settings":
-    from checkers.settings import Settings
+def _files(specs: Sequence[str]) -> list[str]:
+    """The specs with each folder written out."""
+    return [
+        str(path) for spec in specs for path in (_spec_files(spec) if spec != "-" and Path(spec).is_dir() else [spec])
+    ]
 
-    return Settings(select=_codes(select), ignore=_codes(ignore))
+
+def _settings(
+    select: str | None,
+    extend_select: str | None,
+    ignore: str | None,
+    fail_on: Threshold | None,
+    *,
+    config: str | None,
+    isolated: bool,
+) -> "Resolver":
+    """What gives each spec its settings.
+
+    Raises:
+        SpecError: a settings file is named and none is to be read, or a selector names no rule.
+    """
+    from checkers.settings import check_selectors
+    from checkers.settings_file import Overrides, resolver
+    from designspace.errors import SpecError
+
+    if isolated and config is not None:
+        raise SpecError("--isolated reads no settings file, and --config names one; give one of the two.")
+    chosen, added, left_out = (None if text is None else _codes(text) for text in (select, extend_select, ignore))
+    for option, selectors in (("--select", chosen), ("--extend-select", added), ("--ignore", left_out)):
+        check_selectors(option, selectors or ())
+    overrides = Overrides(chosen, added, left_out, None if fail_on is None else fail_on.value)
+    return resolver(overrides, config=config, isolated=isolated)
 
 
 def _codes(text: str) -> tuple[str, ...]:

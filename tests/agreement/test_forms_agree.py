@@ -29,7 +29,7 @@ MAX_LIFTED = 500
 GROUPS = 10  # random mixers are tested in groups, so that a failure names few seeds
 ROW_MAX = {"execution": {"stabiliser": "row_max"}}  # `none` may overflow: that is what it says
 OF_PARAMETERS = ("table", "base", "taps", "bonus", "skip", "sink")  # signals without a position
-SMALL = {"num_heads": 2, "state_dim": 8, "head_dim": 3, "kv_groups": None}
+SMALL = {"num_heads": 2, "state_dim": 8, "head_dim": 3, "kv_groups": None, "latent_dim": None, "shared_key_dim": 0}
 
 
 def catalogue_mixers() -> dict[str, MixerSpec]:

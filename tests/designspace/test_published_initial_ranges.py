@@ -20,6 +20,7 @@ from workers.initial import initial_parameters
 ROUNDING = 0.03  # of -log a: the entries hold two or three digits
 NORMAL = NormalDist()
 TORCH_LINEAR = 1.0 / math.sqrt(3.0)  # std of nn.Linear's uniform weights times sqrt(inputs), on inputs of variance 1
+GRID = 400  # quantiles of each variable
 DT = (0.001, 0.1)  # log-uniform (Mamba and its successors, S4D, S5)
 
 
@@ -42,8 +43,8 @@ def _of_normal(std: float, decay: Callable[[float], float]) -> Range:
     return decay(std * NORMAL.inv_cdf(0.05)), decay(std * NORMAL.inv_cdf(0.95))
 
 
-def _normals(std: float, count: int = 400) -> list[float]:
-    return [std * NORMAL.inv_cdf(share) for share in _midpoints(count)]
+def _normals(std: float) -> list[float]:
+    return [std * NORMAL.inv_cdf(share) for share in _midpoints(GRID)]
 
 
 def _log_uniform_step(share: float) -> float:
@@ -52,8 +53,8 @@ def _log_uniform_step(share: float) -> float:
 
 def _of_rate(lowest: float, highest: float) -> Range:
     """Quantiles of exp(-A dt), A uniform, dt log-uniform; `A_log` and `dt_bias` of fla's delta layers."""
-    rates = [lowest + (highest - lowest) * share for share in _midpoints(400)]
-    return _quantiles(math.exp(-rate * _log_uniform_step(share)) for rate in rates for share in _midpoints(400))
+    rates = [lowest + (highest - lowest) * share for share in _midpoints(GRID)]
+    return _quantiles(math.exp(-rate * _log_uniform_step(share)) for rate in rates for share in _midpoints(GRID))
 
 
 def _corners(lowest: float, highest: float) -> Range:
@@ -153,8 +154,8 @@ def _slstm() -> Range:
 
 def _rodimus() -> Range:
     """exp(-tau g) of fla's biases: g = softplus log-uniform in [0.001, 0.1], tau = sigmoid uniform in [1/16, 0.9]."""
-    powers = [1 / 16 + (0.9 - 1 / 16) * share for share in _midpoints(400)]
-    return _quantiles(math.exp(-power * _log_uniform_step(share)) for power in powers for share in _midpoints(400))
+    powers = [1 / 16 + (0.9 - 1 / 16) * share for share in _midpoints(GRID)]
+    return _quantiles(math.exp(-power * _log_uniform_step(share)) for power in powers for share in _midpoints(GRID))
 
 
 def _capped(x: float) -> float:
@@ -312,7 +313,7 @@ def _bilinear(value: complex, step: float) -> complex:
 
 def _bilinear_radii(values: list[complex]) -> Range:
     """Quantiles over modes and steps."""
-    steps = [_log_uniform_step(share) for share in _midpoints(400)]
+    steps = [_log_uniform_step(share) for share in _midpoints(GRID)]
     return _quantiles(abs(_bilinear(value, step)) for value in values for step in steps)
 
 
@@ -359,7 +360,7 @@ def _static_std(rule: Callable[[complex, float], complex], values: list[complex]
     """Of the real and imaginary parts of the discretised B over steps and modes."""
     squares = [
         abs(rule(value, _log_uniform_step(share)) * weight) ** 2
-        for share in _midpoints(400)
+        for share in _midpoints(GRID)
         for value, weight in zip(values, write, strict=True)
     ]
     return math.sqrt(sum(squares) / len(squares) / 2)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from designspace import catalogue
 from designspace.candidate import Block, Candidate, Norm, Parallel, single
 from designspace.decay import Decay
 from designspace.errors import SpecError
@@ -130,3 +131,20 @@ def test_protocol_says_how_long_in_one_way(name):
 def test_unknown_protocol_names_the_choices():
     with pytest.raises(SpecError, match="tiny, mad"):
         named("huge")
+
+
+@pytest.mark.parametrize("name", ["transnormer", "lightning_minimax", "diff"])
+def test_of_layers_that_differ_in_numbers_alone_the_first_and_the_last_train(name: str) -> None:
+    before = catalogue.get(name).candidate
+    after = TINY.adapt(before, vocab_size=16, seq_len=32)
+    softmax = [block for block in after.blocks if block.mixers[0].heads.groups < TINY.sizes.num_heads]
+    assert len(after.blocks) == 2 + len(softmax)
+    assert len(softmax) == (name == "lightning_minimax")
+    ends = [one.mixers[0].decay.constant_range for one in (before.blocks[0], after.blocks[0])]
+    assert ends[0] == ends[1]
+
+
+def test_latent_attention_trains_behind_a_convolution_like_every_other_mixer() -> None:
+    mixer = TINY.adapt(catalogue.get("mla").candidate, vocab_size=16, seq_len=32).blocks[0].mixers[0]
+    assert mixer.heads.latent_dim is not None
+    assert mixer.io.short_conv.on == ("q", "k", "v")

@@ -79,16 +79,32 @@ def apply(
         raise ValueError(f"this mixer has no recurrent form: {reason}")
     value = rows.summed_columns(spec, signals)
     if spec.score_is_additive:
-        total, shift = _running_sums(spec, signals, value)
+        total, shift, _ = _running_sums(spec, signals, value)
         return rows.outputs_of_sums(spec, signals, total, shift=shift, target_len=target_len)
-    total = _polynomial_sums(spec, signals, value)
+    total, _ = _polynomial_sums(spec, signals, value)
     return rows.outputs_of_sums(spec, signals, total, target_len=target_len)
+
+
+def kept_state(spec: MixerSpec, signals: Signals) -> tuple[Tensor, ...]:
+    """What the recurrence holds after the last token, [batch, num_heads, ...] each: all that the next token needs.
+
+    Raises:
+        ValueError: the spec has no such form.
+    """
+    reason = invalid_reason(spec)
+    if reason is not None:
+        raise ValueError(f"this mixer has no recurrent form: {reason}")
+    value = rows.summed_columns(spec, signals)
+    if spec.score_is_additive:
+        return _running_sums(spec, signals, value)[2]
+    state = tuple(_polynomial_sums(spec, signals, value)[1].values())
+    return (*state, signals.k[:, -1], signals.v[:, -1]) if spec.lift.kind == "delay1" else state
 
 
 def _polynomial_sums(
     spec: MixerSpec, signals: Signals, value: Float[Tensor, "batch steps num_heads p"]
-) -> Float[Tensor, "batch seq_len num_heads p"]:
-    """sum_j phi(z_ij) value_j over the support, phi a polynomial."""
+) -> tuple[Float[Tensor, "batch seq_len num_heads p"], dict[int, Tensor]]:
+    """sum_j phi(z_ij) value_j over the support, phi a polynomial, and the last state by degree."""
     stream, rank = _stream(spec, signals), spec.erase.rank
     weights = {d: c for d, c in enumerate(polynomial_coefficients(spec.readout) or ()) if c != 0}
     value = value[..., None]  # the key axis stands last
@@ -113,7 +129,7 @@ def _polynomial_sums(
         parts = [weights[d] * _contract(x, stream.query[:, token], d) for d, x in seen.items()]
         result.append(torch.stack(parts).sum(0))
     total = torch.stack(result, dim=1)
-    return total + _own(spec, signals) * value[..., 0] if spec.support.read == "before" else total
+    return total + _own(spec, signals) * value[..., 0] if spec.support.read == "before" else total, state
 
 
 def _own(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch seq_len num_heads 1"]:
@@ -259,8 +275,9 @@ def _width(spec: MixerSpec) -> int:
 
 def _running_sums(
     spec: MixerSpec, signals: Signals, value: Float[Tensor, "batch steps num_heads p"]
-) -> tuple[Float[Tensor, "batch seq_len num_heads p"], Float[Tensor, "..."]]:
-    """sum_j exp(z_ij - shift_i) value_j and the shift, for z_ij = s_j + the shears between (equivalence 9).
+) -> tuple[Float[Tensor, "batch seq_len num_heads p"], Float[Tensor, "..."], tuple[Tensor, ...]]:
+    """sum_j exp(z_ij - shift_i) value_j, the shift, and the last state, for z_ij = s_j + the shears between
+    (equivalence 9).
 
     The shift is the running maximum where the row sum divides it out, else 0.
     """
@@ -286,7 +303,8 @@ def _running_sums(
             seen = (state, top)
         totals.append(seen[0])
         shifts.append(seen[1])
-    return _common_shift(torch.stack(totals, dim=1), torch.stack(shifts, dim=1), keep=stable)
+    total, shift = _common_shift(torch.stack(totals, dim=1), torch.stack(shifts, dim=1), keep=stable)
+    return total, shift, (state, top)
 
 
 def _absorbed(state: Tensor, top: Tensor, score: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:

@@ -86,7 +86,6 @@ importer = Importer(
     ignores={
         **IGNORES,
         "group_norm_size": "the norm of the output is per head",
-        "head_dim": "linear_head_dim is given",
         "layer_group_size": "layer_types decides",
         "no_kda_lora": "rank of the maps of decay and gate: parameters, not the tuple",
         **dict.fromkeys(

@@ -25,17 +25,18 @@ def _stack(config: Config) -> Stack:
 
 def _half(config: Config, half: str) -> tuple[list[Block], int, int]:
     """Layers, width and length of the encoder or the decoder; num_hidden_layers and so on are the encoder's."""
-    newer = half == "encoder"
+    is_encoder = half == "encoder"
     found = plain(
         config,
         DEFAULTS,
         hidden=("d_model", "hidden_size"),
-        layers=(f"{half}_layers", *(("num_hidden_layers",) if newer else ())),
-        heads=(f"{half}_attention_heads", *(("num_attention_heads",) if newer else ())),
+        layers=(f"{half}_layers", *(("num_hidden_layers",) if is_encoder else ())),
+        heads=(f"{half}_attention_heads", *(("num_attention_heads",) if is_encoder else ())),
         inner=(f"{half}_ffn_dim",),
     )
     mixer = from_catalogue("softmax_nope", heads=found.heads_of())
-    block = layer(both_ways(mixer) if newer else mixer, mlp(found.hidden, found.inner), norm="layer", placement="post")
+    placed = both_ways(mixer) if is_encoder else mixer
+    block = layer(placed, mlp(found.hidden, found.inner), norm="layer", placement="post")
     return [block] * found.layers, found.hidden, found.length
 
 

@@ -23,7 +23,8 @@ def _stack(config: Config) -> Stack:
     mixer = attention("softmax_partial_rope", _heads(config), _rotation(config))
     channel = gated_mlp(config, hidden, "ffn_hidden_size", default=DEFAULTS.inner)
     block = layer(mixer, channel, norm="rms" if config.flag("rmsnorm", default=True) else "layer")
-    embeddings = model(config, hidden, vocab=config.integer("padded_vocab_size", default=DEFAULTS.vocab))
+    vocab = config.integer("padded_vocab_size", "vocab_size", default=DEFAULTS.vocab)
+    embeddings = model(config, hidden, vocab=vocab)
     num_layers = config.depth("num_layers", "num_hidden_layers", default=DEFAULTS.layers)
     return Stack([block] * num_layers, embeddings, config.integer("seq_length", default=DEFAULTS.length))
 
@@ -56,7 +57,5 @@ importer = Importer(
         "pre_seq_len": "of prefix tuning",
         "prefix_projection": "of prefix tuning",
         "max_position_embeddings": "seq_length is the limit",
-        "use_cache": "generation",
-        "vocab_size": "padded_vocab_size is the size of the embedding",
     },
 )

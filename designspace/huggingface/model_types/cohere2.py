@@ -5,7 +5,17 @@ Source: transformers 5.24, configuration_cohere2 and modeling_cohere2 (rotation 
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack, unsupported
-from designspace.huggingface.parts import Defaults, attention, decoder, every, interleaved, rope, trunk, typed_windows
+from designspace.huggingface.parts import (
+    Defaults,
+    attention,
+    decoder,
+    every,
+    interleaved,
+    rope,
+    stated,
+    trunk,
+    typed_windows,
+)
 from designspace.huggingface.rope import nope
 
 DEFAULTS = Defaults(hidden=8192, layers=40, heads=64, inner=22528, vocab=256000, length=8192)
@@ -18,7 +28,7 @@ def _stack(config: Config) -> Stack:
     config.note("positions", "in code: layers without a window have none")
     config.note("parallel", "in code: x + attention(norm(x)) + mlp(norm(x)); the candidate has one after the other")
     _check(config)
-    period = config.integer("sliding_window_pattern", "layer_switch", default=PERIOD)
+    period = config.integer("sliding_window_pattern", "_sliding_window_pattern", "layer_switch", default=PERIOD)
     windowed = [not full for full in every(period, num_layers)]
     spans = typed_windows(config, num_layers, windowed, default=WINDOW)
     rotation = rope(config, heads["state_dim"], DEFAULTS, pairing="interleaved")
@@ -28,6 +38,7 @@ def _stack(config: Config) -> Stack:
 
 def _check(config: Config) -> None:
     """Keys that say in words what the code does anyway."""
+    stated(config, "use_qk_norm", False, why="q and k have no norm")
     if (code := config.text("position_embedding_type", default="rope_gptj")) != "rope_gptj":
         raise unsupported(config, "position_embedding_type", code)
     if (order := config.text("order_of_interleaved_layers", default="local_attn_first")) != "local_attn_first":

@@ -19,6 +19,7 @@ def _stack(config: Config) -> Stack:
         fla.per_head(config, fla.expanded(config, key, size=hidden, default=1.0), num_heads)
         for key in ("expand_k", "expand_v")
     ]
+    fla.fixed(config, "use_elu", value=False, why="qk_activation says what q and k pass")
     fla.fixed(config, "use_output_norm", value=True, why="the output is always normed")
     mixer = from_catalogue(
         "deltanet",

@@ -45,9 +45,8 @@ def _attention(config: Config, hidden: int) -> MixerSpec:
 
 
 def _mamba2(config: Config, hidden: int) -> MixerSpec:
-    config.optional("mamba_d_ssm")
     expanded = config.integer("mamba_expand", default=2) * hidden
-    is_null = "mamba_d_ssm" in config.data and not config.has("mamba_d_ssm")
+    is_null = config.is_null("mamba_d_ssm")
     inner = expanded if is_null else config.integer("mamba_d_ssm", default=DEFAULT_STATE_CHANNELS)
     normed = config.flag("mamba_rms_norm", default=False)
     before = config.flag("mamba_norm_before_gate", default=True)
@@ -83,7 +82,6 @@ importer = Importer(
         "attn_layer_indices": "not read by the model code: every layer has both branches",
         "embedding_multiplier": "scales the embedding",
         "lm_head_multiplier": "scales the logits",
-        "mamba_expand": "mamba_d_ssm is given",
         "mamba_use_mlp": "the channel mixer is always present",
         "mlp_expansion_factor": "intermediate_size is given",
         "mlp_multipliers": "scales the channel mixer",

@@ -25,7 +25,7 @@ def _stack(config: Config) -> Stack:
         erase={"rank": steps, "gain": fla.erase_gain(config)},
         io={
             "short_conv": fla.short_conv(config, "q", "k", "v", default=True),
-            "gate": "silu" if config.flag("use_output_gate", default=True) else "none",
+            "gate": "silu" if config.flag("use_output_gate", "use_gate", default=True) else "none",
             "norm_eps": fla.norm_eps(config),
         },
     )

@@ -21,4 +21,6 @@ def _stack(config: Config) -> Stack:
     return decoder(config, mixers, hidden=hidden, defaults=DEFAULTS)
 
 
-importer = Importer(_stack, ignores={"projection_dim": "of the image model around it (PaliGemma)"})
+importer = Importer(
+    _stack, ignores=dict.fromkeys(("num_image_tokens", "projection_dim"), "of the image model around it (PaliGemma)")
+)

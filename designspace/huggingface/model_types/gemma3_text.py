@@ -56,6 +56,5 @@ importer = Importer(
         **IGNORES,
         "rope_local_base_freq": "no sliding layer, or rope_parameters says it",
         "rope_theta": "no full layer, or rope_parameters says it",
-        "use_bidirectional_attention": "switched off",
     },
 )

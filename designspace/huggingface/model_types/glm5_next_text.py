@@ -68,10 +68,8 @@ def _delta(config: Config) -> MixerSpec:
 
 def _floor(config: Config) -> float | None:
     """`linear_lower_bound`; null means no bound, an absent key the class default."""
-    if "linear_lower_bound" in config.data and not config.has("linear_lower_bound"):
-        config.optional("linear_lower_bound")
-        return None
-    return config.number("linear_lower_bound", default=LOG_FLOOR)
+    key = "linear_lower_bound"
+    return None if config.is_null(key) else config.number(key, default=LOG_FLOOR)
 
 
 importer = Importer(

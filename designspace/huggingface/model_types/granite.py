@@ -8,12 +8,12 @@ from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import NO_WINDOW, Defaults, llama_like
 
 DEFAULTS = Defaults(hidden=4096, layers=32, heads=32, inner=11008, vocab=32000, length=2048)
-IGNORES = {
-    **NO_WINDOW,
+MULTIPLIERS = {
     "embedding_multiplier": "scales the embedding",
     "logits_scaling": "scales the logits of the vocabulary",
     "residual_multiplier": "scales what a sub-layer adds to the residual stream",
 }
+IGNORES = {**NO_WINDOW, **MULTIPLIERS}
 
 
 def _stack(config: Config) -> Stack:

@@ -7,7 +7,7 @@ from typing import Any
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.model_types.granite import IGNORES
+from designspace.huggingface.model_types.granite import MULTIPLIERS
 from designspace.huggingface.parts import Defaults, attention, decoder, every, rope, trunk, typed_windows
 from designspace.huggingface.rope import nope
 
@@ -41,4 +41,4 @@ def _rotations(config: Config, num_layers: int, width: int) -> list[dict[str, An
     return [common | {"theta": base} if base else nope() for base in found]
 
 
-importer = Importer(_stack, ignores=IGNORES)
+importer = Importer(_stack, ignores=MULTIPLIERS)

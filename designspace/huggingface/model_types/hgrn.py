@@ -35,4 +35,8 @@ def floor(config: Config, hidden: int) -> dict[str, Any]:
     return {"map": "sigmoid", "initial": list(fla.sigmoid_range(config, hidden))}
 
 
-importer = Importer(_stack, ignores=fla.IGNORES, source=fla.SOURCE)
+importer = Importer(
+    _stack,
+    ignores={**fla.IGNORES, "num_heads": "of the first files; not read: every channel is a head"},
+    source=fla.SOURCE,
+)

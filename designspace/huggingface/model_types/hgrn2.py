@@ -30,8 +30,7 @@ def _stack(config: Config) -> Stack:
 
 def key_width(config: Config, hidden: int) -> dict[str, Any]:
     """`heads` from expand_ratio, or from num_heads where that is null; both must agree."""
-    if "expand_ratio" in config.data and not config.has("expand_ratio"):
-        config.optional("expand_ratio")
+    if config.is_null("expand_ratio"):
         num_heads = config.integer("num_heads")
         width = fla.per_head(config, hidden, num_heads)
         return sizes(num_heads, num_heads, width, width)

@@ -49,7 +49,11 @@ def _rotation(config: Config, width: int) -> dict[str, Any]:
 
 
 ROPE = "alpha beta_fast beta_slow mscale mscale_all_dim"
-HUB = "add_classification_head class_num pool_type mask_init_id num_medusa_layers org_vocab_size dense_list"
+HUB = (
+    "add_classification_head class_num dense_list mask_init_id num_media_embeds num_medusa_layers org_vocab_size"
+    " pool_type"
+)
+TOKENS = "eod_token_id im_end_id im_newline_id im_start_id pad_id text_end_id text_start_id"
 importer = Importer(
     _stack,
     ignores={
@@ -59,6 +63,7 @@ importer = Importer(
             for key in ROPE.split()
         },
         **dict.fromkeys(HUB.split(), "of other heads of the model"),
+        **dict.fromkeys(TOKENS.split(), "generation and tokens"),
         "cla_share_factor": "use_cla is off",
         "xdrope_section": "position_embedding_xdrope is off",
         "norm_type": "of the norms around the sub-layers",

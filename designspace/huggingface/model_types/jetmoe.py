@@ -5,7 +5,7 @@ Source: arXiv 2404.07413; transformers 5.24, modeling_jetmoe: heads = num_key_va
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention, decoder, gated_mlp, one_expert, rope, sizes
+from designspace.huggingface.parts import Defaults, attention, decoder, gated_mlp, one_expert, rope, sizes, stated
 
 DEFAULTS = Defaults(hidden=2048, layers=12, heads=32, inner=5632, vocab=32000, length=4096)
 
@@ -21,6 +21,7 @@ def _stack(config: Config) -> Stack:
     heads = sizes(num_heads, kv_heads, config.integer("kv_channels", "head_dim", default=128))
     config.note("queries", "the query map of a token is that of its experts; a function of this token alone")
     one_expert(config)
+    stated(config, "rotary_percent", 1.0, why="all channels rotate")
     mixer = attention("softmax_rope", heads, rope(config, heads["state_dim"], DEFAULTS))
     channel = gated_mlp(config, hidden, "intermediate_size", "ffn_hidden_size", default=DEFAULTS.inner)
     num_layers = config.depth("num_hidden_layers", "num_layers", default=DEFAULTS.layers)
@@ -30,6 +31,7 @@ def _stack(config: Config) -> Stack:
 importer = Importer(
     _stack,
     ignores={
+        "aux_loss_coef": "training only",
         "glu": "of the channel mixer",
         "length": "max_position_embeddings is the limit",
         "moe_num_experts": "routing of the channel mixer",

@@ -10,7 +10,7 @@ from designspace.candidate import ChannelMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import listed, schedule
 from designspace.huggingface.importer import Importer, Stack
-from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope
+from designspace.huggingface.parts import Defaults, attention_sizes, decoder, from_catalogue, rope, stated
 from designspace.mixer import MixerSpec
 
 DEFAULTS = Defaults(
@@ -61,6 +61,7 @@ def normed_attention(config: Config, hidden: int, defaults: Defaults) -> MixerSp
     heads = attention_sizes(config, hidden, defaults)
     config.note("q/k norm", "in code: weighted RMS per head before the rotation")
     rotation = rope(config, heads["state_dim"], defaults)
+    stated(config, "theta", rotation["theta"], why="it is the base of the angles, rope_theta")
     return from_catalogue("softmax_qknorm", heads=heads, rotation=rotation)
 
 

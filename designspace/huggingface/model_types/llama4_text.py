@@ -66,10 +66,7 @@ def _within(mixer: MixerSpec, chunk: int | None) -> MixerSpec:
 
 def _chunk(config: Config) -> int | None:
     key = "attention_chunk_size"
-    if key in config.data and config.data[key] is None:
-        config.optional(key)
-        return None
-    return config.integer(key, default=CHUNK)
+    return None if config.is_null(key) else config.integer(key, default=CHUNK)
 
 
 def _rotating_layers(config: Config, num_layers: int) -> list[bool]:

@@ -17,6 +17,7 @@ from designspace.huggingface.selective import (
 )
 
 SIZES = (4096, 64, 32768, 8)  # hidden size, layers, vocabulary, groups
+LIMITS = ("time_step_limit", "dt_limit")  # the second in newer files of flash-linear-attention
 FLA_SIZES = (2048, 48, 32000, 1)  # fla-core 0.5, configuration_mamba2
 
 
@@ -39,7 +40,8 @@ def _stack(config: Config) -> Stack:
         state_dim=config.integer("state_size", default=128),
         groups=config.integer("n_groups", default=groups),
     )
-    clamped_step(config, "dt_limit" if is_fla else "time_step_limit")
+    for key in LIMITS if is_fla else LIMITS[:1]:
+        clamped_step(config, key)
     io = _fla_output(config) if is_fla else {}
     mixer = mamba2_mixer(heads, conv=config.integer("conv_kernel", default=4), step=step_range(config), **io)
     return pure_stack(config, hidden, mixer, layers=layers, vocab=vocab)

@@ -47,6 +47,7 @@ importer = Importer(
         "num_mtp_modules": "training only",
         "shared_intermediate_size": "routing of the channel mixer",
         "shared_moe_mode": "routing of the channel mixer",
+        "swa_rope_theta": "no layer has a window",
         "use_mtp": "training only",
         "use_routing_bias": "routing of the channel mixer",
         "max_model_len": "max_position_embeddings is the limit",

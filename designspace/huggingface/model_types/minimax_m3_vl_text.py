@@ -85,6 +85,7 @@ importer = Importer(
         "index_n_heads": "of the indexer, which is outside the grammar",
         "intermediate_size": "of the channel mixer of an expert",
         "mlp_layer_types": "routing of the channel mixer",
+        "num_mtp_modules": "training only",
         "qk_norm_type": "per head in the model code",
         "shared_intermediate_size": "of the channel mixer",
         "sparse_disable_index_value": "of the indexer, which is outside the grammar",
@@ -97,6 +98,7 @@ importer = Importer(
         "swiglu_limit": "of the channel mixer",
         "use_gemma_norm": "of the norms: a weight of 1 + w",
         "use_qk_norm": "always normed in the model code",
+        "use_routing_bias": "routing of the channel mixer",
         "use_sparse_attention": "sparse_attention_freq says which layers are",
     },
 )

@@ -30,7 +30,7 @@ def _stack(config: Config) -> Stack:
     mixer = from_catalogue(
         "mla",
         heads=heads,
-        rotation=fla.theta(config) | {"fraction": rotated / width, "pairing": "half"},
+        rotation=fla.rotation(config) | {"fraction": rotated / width, "pairing": "half"},
         scaling={"base": width**-0.5 * _mscale(config) ** 2},
         support=fla.window(config),
     )

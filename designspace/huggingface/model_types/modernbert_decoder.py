@@ -1,6 +1,7 @@
 """modernbert-decoder: modernbert with a causal mask; its window of local_attention / 2 counts the query's own key.
 
-Source: transformers 5.24, modeling_modernbert_decoder.
+Source: transformers 5.24, modeling_modernbert_decoder. Files that were saved hold the window too, as `sliding_window`,
+which then counts.
 """
 
 from designspace.huggingface.bidirectional import IGNORES
@@ -8,13 +9,16 @@ from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.model_types.modernbert import DEFAULTS, FULL, SPAN, THETAS, kinds, rotation_of
 from designspace.huggingface.model_types.modernbert import importer as encoder
-from designspace.huggingface.parts import decoder, from_catalogue
+from designspace.huggingface.parts import decoder, from_catalogue, stated
 from designspace.huggingface.plain import plain
 
 
 def _stack(config: Config) -> Stack:
     found = plain(config, DEFAULTS)
-    window = config.integer("local_attention", default=SPAN, least=2) // 2
+    half = config.integer("local_attention", default=SPAN, least=2) // 2
+    window = config.integer("sliding_window", default=half)
+    for key in ("causal_mask", "is_causal"):
+        stated(config, key, True, why="it reads no later token")
     by_kind = {
         kind: from_catalogue(
             "softmax_rope",
@@ -28,6 +32,4 @@ def _stack(config: Config) -> Stack:
     return decoder(config, mixers, hidden=found.hidden, defaults=DEFAULTS, norm="layer")
 
 
-importer = Importer(
-    _stack, ignores={**IGNORES, **encoder.ignores, "sliding_window": "local_attention / 2, which is read"}
-)
+importer = Importer(_stack, ignores={**IGNORES, **encoder.ignores})

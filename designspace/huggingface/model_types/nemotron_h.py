@@ -102,9 +102,7 @@ importer = Importer(
         "moe_shared_expert_overlap": "execution",
         "mtp_hybrid_override_pattern": "layers of multi-token prediction, not of the model",
         "mtp_layers_block_type": "layers of multi-token prediction, not of the model",
-        "n_groups": "mamba_n_groups is given",
         "sliding_window": "not read by the model code",
         "time_step_limit": "not read by the model code, which clamps at time_step_min",
-        "use_conv_bias": "a bias of the convolution leaves the tuple as it is",
     },
 )

@@ -17,21 +17,16 @@ REASON = (
 def _stack(config: Config) -> Stack:
     hidden = fla.hidden_size(config)
     num_heads = config.integer("num_heads", default=64)
-    kv_heads = num_heads if _is_null(config, "num_kv_heads") else config.integer("num_kv_heads", default=4)
+    kv_heads = num_heads if config.is_null("num_kv_heads") else config.integer("num_kv_heads", default=4)
     heads = sizes(num_heads, kv_heads, config.integer("head_dim", default=32))
     reason = REASON.format(
         count=config.integer("block_counts", default=16),
         size=config.integer("block_size", default=64),
-        window="none" if _is_null(config, "window_size") else config.integer("window_size", default=512, least=0),
+        window="none" if config.is_null("window_size") else config.integer("window_size", default=512, least=0),
     )
-    nearest = from_catalogue("softmax_rope", heads=heads, rotation=fla.theta(config))
+    nearest = from_catalogue("softmax_rope", heads=heads, rotation=fla.rotation(config))
     mixer = Outside(outside="sparse_support", reason=reason, nearest=nearest)
     return fla.stack(config, [mixer] * fla.depth(config), hidden=hidden, hybrid=False)
-
-
-def _is_null(config: Config, key: str) -> bool:
-    """The file holds null, which is not the class default."""
-    return key in config.data and config.optional(key) is None
 
 
 importer = Importer(_stack, ignores=fla.IGNORES, source=fla.SOURCE)

@@ -5,6 +5,7 @@ Source: transformers 5.24, modeling_qwen3_moe, which does not read max_window_la
 
 from designspace.huggingface.config import Config
 from designspace.huggingface.importer import Importer, Stack
+from designspace.huggingface.model_types.qwen3 import always_normed
 from designspace.huggingface.parts import ONE_WINDOW, Defaults, attention, decoder, one_expert, rope, trunk, window_size
 
 DEFAULTS = Defaults(hidden=2048, layers=24, heads=32, kv_heads=4, inner=6144, vocab=151936, length=32768)
@@ -13,7 +14,7 @@ WINDOW = 4096  # keys
 
 def _stack(config: Config) -> Stack:
     hidden, num_layers, heads = trunk(config, DEFAULTS)
-    config.note("q/k norm", "in code: weighted RMS per head before the rotation")
+    always_normed(config)
     one_expert(config)
     rotation = rope(config, heads["state_dim"], DEFAULTS)
     span = window_size(config, WINDOW) if config.flag("use_sliding_window", default=False) else None

@@ -17,6 +17,7 @@ from designspace.huggingface.parts import (
     layer,
     model,
     rope,
+    stated,
 )
 from designspace.mixer import MixerSpec
 
@@ -43,6 +44,7 @@ def _stack(config: Config) -> Stack:
 def delta_stack(config: Config, defaults: Defaults, channel: ChannelMixer) -> Stack:
     """Gated DeltaNet and gated softmax layers by layer_types, else every `full_attention_interval`-th layer full."""
     hidden = _hidden(config, defaults)
+    stated(config, "output_gate_type", "swish", "silu", why="SiLU gates the recurrent layers")
     full, linear = gated_attention(config, hidden, defaults), gated_delta(config, DELTA)
     num_layers = config.depth("num_hidden_layers", default=defaults.layers)
     kinds = schedule(config, num_layers)

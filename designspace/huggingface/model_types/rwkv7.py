@@ -35,8 +35,7 @@ def _stack(config: Config) -> Stack:
 
 def _head_dim(config: Config, hidden: int) -> int:
     """`head_dim`; where it is null, hidden size / num_heads. Both must agree."""
-    if "head_dim" in config.data and not config.has("head_dim"):
-        config.optional("head_dim")
+    if config.is_null("head_dim"):
         return fla.per_head(config, hidden, config.integer("num_heads"))
     width = config.integer("head_dim", default=DEFAULT_WIDTH)
     if config.has("num_heads") and config.integer("num_heads") * width != hidden:

@@ -5,6 +5,8 @@ the same index: two blocks here. No position operator; the scale is (K/2)^-1/2. 
 of their own.
 """
 
+from typing import Any
+
 from designspace.candidate import Block, ChannelMixer
 from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import schedule
@@ -53,7 +55,7 @@ def _stack(config: Config) -> Stack:
     return Stack(layers, model(config, hidden, vocab=DEFAULTS.vocab), seq_len)
 
 
-def shared_attention(config: Config, hidden: int, defaults: Defaults) -> dict[str, dict[str, object]]:
+def shared_attention(config: Config, hidden: int, defaults: Defaults) -> dict[str, dict[str, Any]]:
     """`heads` and `scaling` of the attention block, whose input is twice as wide as the model."""
     num_heads = config.integer("num_attention_heads", default=defaults.heads)
     double = config.integer("attention_hidden_size", default=2 * hidden)

@@ -8,8 +8,7 @@ from designspace.huggingface.config import Config
 from designspace.huggingface.hybrids import listed, schedule
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.model_types.zamba import WORDS, serial_layers, shared_attention
-from designspace.huggingface.parts import Defaults, from_catalogue, gated_mlp, model
-from designspace.huggingface.rope import rotary
+from designspace.huggingface.parts import Defaults, from_catalogue, gated_mlp, model, rope
 from designspace.huggingface.selective import (
     IGNORES,
     UNROTATED,
@@ -42,12 +41,12 @@ def _attention(config: Config, hidden: int) -> MixerSpec:
     fields = shared_attention(config, hidden, DEFAULTS)
     if not config.flag("use_mem_rope", default=False):
         return from_catalogue("softmax_nope", **fields)
-    rotation = rotary(config, int(str(fields["heads"]["state_dim"])), theta=DEFAULTS.theta)
+    rotation = rope(config, fields["heads"]["state_dim"], DEFAULTS)
     return from_catalogue("softmax_rope", rotation=rotation, **fields)
 
 
 def _mamba2(config: Config, hidden: int) -> MixerSpec:
-    inner = config.integer("mamba_expand", default=2) * hidden
+    inner = config.integer("mamba_expand", "expansion_factor", default=2) * hidden
     derived = inner // config.integer("mamba_headdim") if config.has("mamba_headdim") else DEFAULT_STATE_HEADS
     num_heads = config.integer("n_mamba_heads", default=max(derived, 1))
     if inner % num_heads:
@@ -65,7 +64,7 @@ def _mamba2(config: Config, hidden: int) -> MixerSpec:
     )
     step = step_range(config)
     floored_step(config, step[0])
-    return mamba2_mixer(heads, conv=config.integer("mamba_d_conv", default=4), step=step)
+    return mamba2_mixer(heads, conv=config.integer("mamba_d_conv", "conv_dimension", default=4), step=step)
 
 
 def _kinds(config: Config) -> list[str]:
@@ -84,17 +83,16 @@ importer = Importer(
     _stack,
     ignores={
         **IGNORES,
-        **UNROTATED,
+        **dict.fromkeys(UNROTATED, "no key rotates: use_mem_rope is false"),
         "adapter_rank": "width of the adapters: parameters, not the tuple",
         "add_bias_linear": "a bias of the projections leaves the tuple as it is",
+        "ft_lora": "adapters: weights, not the tuple",
         "ffn_hidden_size": "not read by the model code",
         "gated_linear_unit": "not read by the model code",
         "kv_channels": "not read by the model code",
         "lora_rank": "width of the adapters: parameters, not the tuple",
         "num_mem_blocks": "how many sets of weights the shared attention blocks have: parameters, not the tuple",
         "num_query_groups": "not read by the model code",
-        "rope_theta": "no key rotates: use_mem_rope is false",
-        "use_mem_eff_path": "execution",
         "use_shared_attention_adapter": "parameters of the shared block, not the tuple",
         "use_shared_attention_lora": "parameters of the shared block, not the tuple",
         "use_shared_block_lora": "parameters of the shared block, not the tuple",

@@ -1,7 +1,7 @@
 """Imported widths against the modules that flash-linear-attention builds from the same configuration.
 
-fla_modules.json was written by benchmarks/fla_modules.py with fla-core 0.6.0: random configurations, and what the
-classes say of each layer, or why they refuse; and the file that each class writes at its defaults.
+fla_modules.json was written by tests/golden/generate/fla_modules.py with fla-core 0.6.0: random configurations, and
+what the classes say of each layer, or why they refuse; and the file that each class writes at its defaults.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Widths of the layers of flash-linear-attention, built from random configurations, for the tests of the importer.
 
-    python benchmarks/fla_modules.py tests/designspace/huggingface/fla_modules.json
+    python tests/golden/generate/fla_modules.py tests/designspace/huggingface/fla_modules.json
 
 Needs fla-core 0.6.0 and flash-linear-attention 0.6.0 with an importable triton, and transformers; nothing runs, since
 every module lies on the meta device. A configuration that the classes refuse is kept with the error in place of layers.

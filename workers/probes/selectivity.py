@@ -1,0 +1,90 @@
+"""How often is a coefficient nearly zero? (P2) At scores N(0, s^2) through the form, and as the mixer starts."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from designspace.execution import Execution
+from designspace.features import Features
+from designspace.heads import Heads
+from designspace.measurement import Measurement
+from designspace.mixer import MixerSpec
+from designspace.scaling import Scaling
+from workers import terms
+from workers.feature_maps import mapped
+from workers.initial import normal
+from workers.probe import TINY, Probe, Subject
+from workers.signals import Signals
+
+SPREADS = (1, 4, 16)  # standard deviations of the scores
+SCORES = 16_384  # per draw
+NEAR_ZERO = 0.01  # of the mean |phi|
+CHANNELS = 2  # of the key of a single score
+ONE_HEAD = Heads(num_heads=1, state_dim=CHANNELS, head_dim=1)
+
+
+def _mixer(subject: Subject) -> Iterator[Measurement]:
+    readout = _readout_alone(subject.spec)
+    for spread in SPREADS:
+        shares = [_share(_phi(subject, readout, draw, float(spread))) for draw in range(subject.draws)]
+        yield from subject.mean(f"near_zero_fraction_at_{spread}", shares, length=1)
+    starts = [_start(subject, draw) for draw in range(subject.draws)]
+    yield from subject.mean("alpha_near_zero", starts, length=subject.length)
+
+
+def _readout_alone(spec: MixerSpec) -> MixerSpec:
+    """phi on one score: nothing moves the key, nothing divides the row."""
+    features = Features(map="taylor2") if _expands_score(spec) else Features()
+    return MixerSpec(
+        readout=spec.readout,
+        features=features,
+        scaling=Scaling(base=1.0),
+        heads=ONE_HEAD,
+        execution=Execution(stabiliser="none"),
+    )
+
+
+def _expands_score(spec: MixerSpec) -> bool:
+    """taylor2 is 1 + z + z^2 / 2 of the score (equivalence 3); other maps are not part of phi."""
+    return spec.features.map == "taylor2" and spec.features.norm_keeps_signs
+
+
+def _phi(subject: Subject, spec: MixerSpec, draw: int, spread: float) -> Tensor:
+    """phi(z) of the form for z ~ N(0, spread^2): sequences of one token with the value 1."""
+    z = spread * normal((SCORES,), seed=subject.draw_seed(draw), name=f"scores {spread}")
+    q, k = torch.zeros(2, SCORES, 1, 1, CHANNELS, dtype=torch.float64).unbind(0)
+    root = CHANNELS**0.5 if spec.features.map == "taylor2" else 1.0  # the map divides the product by sqrt(n)
+    q[..., 0], k[..., 0] = root * z[:, None, None], 1.0
+    if spec.features.map == "taylor2":
+        q, k = mapped(spec.features, q), mapped(spec.features, k)
+    form = subject.mixer(subject.small, draw).form
+    return form.apply(spec, Signals(q=q, k=k, v=torch.ones(SCORES, 1, 1, 1, dtype=torch.float64))).flatten()
+
+
+def _share(values: Tensor) -> float:
+    """Share of |values| at most 0.01 of their mean, in units of the largest so that none overflows."""
+    size = values.abs()
+    size = size / size.max().clamp(min=TINY)
+    return float((size <= NEAR_ZERO * size.mean()).double().mean())
+
+
+def _start(subject: Subject, draw: int) -> float:
+    """The share among the coefficients within the support, as the mixer starts."""
+    spec = subject.small
+    signals = subject.signals(spec, draw, subject.length)
+    alpha = subject.coefficients(spec, draw, replace(signals))
+    return _share(alpha[..., terms.support_mask(spec, subject.length)])
+
+
+probe = Probe(
+    quantities={
+        **{
+            f"near_zero_fraction_at_{spread}": f"share of |phi(z)| <= 0.01 E|phi(z)| for scores z ~ N(0, {spread}^2)"
+            for spread in SPREADS
+        },
+        "alpha_near_zero": "share of |alpha| <= 0.01 of its mean within the support, at initialisation",
+    },
+    mixer=_mixer,
+)
