@@ -1,13 +1,12 @@
 """`check`: the report of one candidate. Pure; the command line, the service and the search call this function."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from checkers import suppress
-from checkers.finding import Answer, Finding, Fix, Place, Report, Subject, Summary, Verdict
+from checkers.finding import Answer, Fault, Finding, Fix, Place, Probed, Report, Subject, Summary, Verdict
 from checkers.fingerprints import fingerprinted
 from checkers.rule import Context, Outcome, Rule, all_rules
 from checkers.settings import Settings
@@ -32,25 +31,18 @@ def check(
     document: "Document | None" = None,
     measurements: Iterable[Measurement] = (),
     unread: Iterable[str] = (),
-    approximated: Mapping[str, str] = MappingProxyType({}),
 ) -> Report:
     """The report on `candidate`.
 
     Args:
         document: the file the candidate came from; gives every finding its line and column.
-        measurements: what probes found; a rule says where they confirm or contradict it.
+        measurements: what probes found; every finding says whether they confirm or contradict it, and what only
+            a wrong implementation does is a fault.
         unread: keys of the config.json it came from that the importer does not know.
-        approximated: keys of it that the importer follows in part only, with the reason.
     """
     settings = settings or _default_settings()
     rules = [rule for rule in all_rules() if settings.runs(rule)]
-    context = Context(
-        candidate,
-        tuple(measurements),
-        unread=tuple(unread),
-        approximated=approximated,
-        thresholds=settings.thresholds,
-    )
+    context = Context(candidate, tuple(measurements), unread=tuple(unread), thresholds=settings.thresholds)
     found = tuple(suppress.suppressions(candidate))
 
     beyond = _beyond(candidate)
@@ -78,7 +70,24 @@ def check(
         verdicts=verdicts,
         findings=ordered,
         summary=summary(ordered, verdicts),
+        faults=_faults(context),
     )
+
+
+def _faults(context: Context) -> tuple[Fault, ...]:
+    if not context.measurements:
+        return ()
+    from checkers import confirmation  # nothing to compare in most checks
+
+    return confirmation.faults(context)
+
+
+def _probed(rule: Rule, outcome: Outcome, context: Context) -> Probed | None:
+    if not context.measurements:
+        return None
+    from checkers import confirmation  # nothing to compare in most checks
+
+    return confirmation.probed(rule.name, context, outcome.path)
 
 
 def _beyond(candidate: Candidate) -> tuple[Outcome, ...]:
@@ -138,6 +147,7 @@ def _finding(
         fix=outcome.fix
         or (Fix(applicability="display", edits=(), note=rule.fix) if outcome.answer == "fail" else None),
         suppressed=None,
+        probe=_probed(rule, outcome, context),
     )
 
 

@@ -5,7 +5,7 @@ Nothing in it is told by colour alone: findings are written into the boxes, and 
 
 from collections.abc import Sequence
 from html import escape
-from math import floor, log10
+from math import floor, isfinite, log10
 from typing import NamedTuple
 
 from checkers.finding import Finding, Severity
@@ -20,6 +20,7 @@ CHARACTER = 7.0  # width of one at 12 px
 MAX_GROUPS = 40
 LEVELS_SHOWN = 8  # of |alpha|, from the largest down
 DECADES = 3  # that they span
+BROKEN = -1  # level of a coefficient that is not finite
 CELL = 8
 
 
@@ -121,27 +122,35 @@ def _bracket(top: int, bottom: int, label: str) -> str:
 
 
 def heatmap(heatmap: Heatmap) -> str:
-    """The drawing of |alpha|: a cell per pair, darker for larger, on a scale of powers of ten below the largest."""
-    largest = max((value for row in heatmap.rows for value in row), default=0.0)
+    """The drawing of |alpha|: a cell per pair, darker for larger, on a scale of powers of ten below the largest.
+
+    Pairs whose coefficient is not finite have a colour of their own and are counted in the label.
+    """
+    largest = max((value for row in heatmap.rows for value in row if isfinite(value)), default=0.0)
     cells: dict[int, list[str]] = {}
     for i, row in enumerate(heatmap.rows):
         for j, value in enumerate(row):
-            level = _level(value, largest)
-            if level:
-                cells.setdefault(level, []).append(f"M{j * CELL} {i * CELL}h{CELL}v{CELL}h-{CELL}z")
-    width, height = CELL * max(map(len, heatmap.rows)), CELL * len(heatmap.rows)
+            cells.setdefault(_level(value, largest), []).append(f"M{j * CELL} {i * CELL}h{CELL}v{CELL}h-{CELL}z")
+    broken = cells.pop(BROKEN, [])
+    cells.pop(0, None)
     paths = "".join(
         f'<path class="cell" fill-opacity="{level / LEVELS_SHOWN:g}" d="{"".join(found)}"/>'
         for level, found in sorted(cells.items())
     )
+    if broken:
+        paths += f'<path class="broken" d="{"".join(broken)}"/>'
+    width, height = CELL * max(map(len, heatmap.rows)), CELL * len(heatmap.rows)
     border = f'<rect class="frame" x="0" y="0" width="{width}" height="{height}"/>'
     label = f"|alpha| of {heatmap.title}: output positions down, source positions across; the largest is {largest:.3g}"
+    label += f"; {len(broken)} are not finite" if broken else ""
     return _svg(width, height, label, paths + border, edge=1)
 
 
 def _level(value: float, largest: float) -> int:
-    """0 (below a thousandth of the largest, or not finite) to `LEVELS_SHOWN`."""
-    if not 0 < value <= largest:
+    """0 (below a thousandth of the largest) to `LEVELS_SHOWN`, or `BROKEN`."""
+    if not isfinite(value):
+        return BROKEN
+    if value <= 0:
         return 0
     return max(0, LEVELS_SHOWN + floor(log10(value / largest) * LEVELS_SHOWN / DECADES))
 

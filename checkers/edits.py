@@ -24,7 +24,7 @@ ANCHOR = re.compile(r"&\S+\s+")
 ALIAS = re.compile(r"\s*:?\s*\*[^\s,\[\]{}]+")
 COMMA = re.compile(r"\s*,")
 BLANKS = re.compile(r"\s*")
-LIST_OF_SUPPRESSIONS = ("ignore", "lint")  # keys that go when the last thing in them goes
+SUPPRESSION_KEYS = ("ignore", "lint")  # go when the last thing in them goes, the inner one first
 Patch = dict[str | int, Any]  # of a mapping or a list: new values, or patches of what lies below
 
 
@@ -72,7 +72,7 @@ def without(text: str, document: Document, paths: Iterable[KeyPath]) -> str:
     """
     source = _Source(text, document)
     gone = set(paths)
-    for name in LIST_OF_SUPPRESSIONS:
+    for name in SUPPRESSION_KEYS:
         for parent in sorted({path[:-1] for path in gone if path[-2:-1] == (name,)}, key=str):
             inside = {path for path in gone if path[:-1] == parent}
             if len(inside) == len(_children(_node(document, parent))):
@@ -263,9 +263,8 @@ class _Source:
         """The value on one line."""
         match value:
             case dict():
-                return (
-                    "{" + ", ".join(f"{self.literal(name)}: {self.literal(item)}" for name, item in value.items()) + "}"
-                )
+                entries = [f"{self.literal(name)}: {self.literal(item)}" for name, item in value.items()]
+                return "{" + ", ".join(entries) + "}"
             case list() | tuple():
                 return "[" + ", ".join(self.literal(item) for item in value) + "]"
             case _ if self.is_json:
@@ -283,18 +282,18 @@ class _Source:
         if not slots:
             yield Change(self.start(node) + 1, self.start(node) + 1, ", ".join(lines))
             return
-        first, last = slots[0], slots[-1]
-        indent = self.line_break + " " * (first.start - self.line_start(first.start))
-        own_line = self.opens_line(last.start) or not self.is_flow(node)
+        last = slots[-1]
         after = self.line_end(last.end)
+        column = slots[0].start - self.line_start(slots[0].start)
+        indent = self.line_break + " " * column
         if not self.is_flow(node):
             yield Change(after, after, "".join(indent + line for line in lines))
-        elif own_line and self.line(self.offset(node.end)) > self.line(last.end):
+        elif self.opens_line(last.start) and self.line(self.offset(node.end)) > self.line(last.end):
             indent = self.line_break + self.text[self.line_start(last.start) : last.start]
-            comma = COMMA.match(self.text, last.end)
-            if comma is None:
+            has_comma = COMMA.match(self.text, last.end) is not None
+            if not has_comma:
                 yield Change(last.end, last.end, ",")
-            yield Change(after, after, ",".join(indent + line for line in lines) + ("," if comma else ""))
+            yield Change(after, after, ",".join(indent + line for line in lines) + ("," if has_comma else ""))
         else:
             yield Change(last.end, last.end, "".join(f", {line}" for line in lines))
 
@@ -312,16 +311,13 @@ class _Source:
             empty = "{}" if isinstance(node.content, dict) else "[]"
             yield Change(self.start(node), self.end(node, self.offset(node.start)), empty)
             return
-        tail = []
+        tail = [slot for slot in slots if slot.start > kept[-1].start]
+        if self.is_flow(node) and tail and not all(self._own_lines(node, slot) for slot in tail):
+            yield Change(kept[-1].end, tail[-1].end, "")
+            slots = slots[: -len(tail)]
         for slot in slots:
             if slot.name in names:
-                change = self._own_lines(node, slot) or self._up_to_the_next(node, slot, path)
-                if change is None:
-                    tail.append(slot)
-                else:
-                    yield change
-        if tail:
-            yield Change(kept[-1].end, tail[-1].end, "")
+                yield self._own_lines(node, slot) or self._up_to_the_next(node, slot, path)
 
     def _own_lines(self, node: Node, slot: Slot) -> Change | None:
         """The lines of an entry or item that shares them with no other."""
@@ -331,14 +327,12 @@ class _Source:
             return Change(self.line_start(start), self.line_end(end, with_break=True), "")
         return None
 
-    def _up_to_the_next(self, node: Node, slot: Slot, path: KeyPath) -> Change | None:
-        """An entry or item with the blanks after it; None at the end of a flow collection."""
+    def _up_to_the_next(self, node: Node, slot: Slot, path: KeyPath) -> Change:
+        """An entry or item that another follows, with the blanks between them."""
         start, end = self._extent(node, slot)
-        following = BLANKS.match(self.text, end)
-        after = following.end() if following else end
-        if self.is_flow(node):
-            return Change(start, after, "") if COMMA.match(self.text, slot.end) else None
-        if self.text[after : after + 1] in ("", "#"):
+        blanks = BLANKS.match(self.text, end)
+        after = blanks.end() if blanks else end
+        if self.text[after : after + 1] in ("", "#") or (self.is_flow(node) and end == slot.end):
             raise self.document.error(f"`{join_path((*path, slot.name))}` cannot be cut out here; remove it.", path)
         return Change(start, after, "")
 

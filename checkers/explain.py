@@ -6,6 +6,7 @@ from typing import Any
 from checkers.principles import FAMILIES
 from checkers.rule import Example, Rule, all_rules
 from checkers.severity import TABLE, Kind
+from checkers.thresholds import DEFAULTS, Threshold, listed
 from designspace.errors import SpecError
 from designspace.events import nearest, quoted
 
@@ -43,10 +44,21 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "exceptions": list(rule.exceptions),
         "fix": rule.fix,
         "fields_read": list(rule.fields_read),
+        "thresholds": [_threshold(one) for one in listed(DEFAULTS) if one.rule == rule.name],
         "references": list(rule.references),
         "passes": [_example(example) for example in rule.passes],
         "fails": [_example(example) for example in rule.fails],
     }
+
+
+def _threshold(one: Threshold) -> dict[str, Any]:
+    value = list(one.value) if isinstance(one.value, tuple) else one.value
+    key = f"thresholds.{one.rule}.{one.key}"
+    return {"key": key, "default": value, "unit": one.unit, "allowed": one.allowed, "what": one.description}
+
+
+def _limit(row: dict[str, Any]) -> str:
+    return f"{row['key']} = {_flow(row['default'])} {row['unit']} ({row['what']}; allowed: {row['allowed']})"
 
 
 def _severity(kind: Kind) -> dict[str, str | None]:
@@ -68,6 +80,7 @@ def as_text(rule: Rule) -> str:
         *_section("Fix", rule.fix),
         *(line for row in data["severities"] for line in _section("Severity", _levels(row))),
         *_section("Reads", ", ".join(rule.fields_read)),
+        *(line for row in data["thresholds"] for line in _section("Setting", _limit(row))),
         *_section("Sources", "; ".join(rule.references)),
         *(line for example in rule.passes for line in _section("Passes", _flow(example))),
         *(line for example in rule.fails for line in _section("Fails", _flow(example))),
@@ -87,6 +100,11 @@ def as_markdown(rule: Rule) -> str:
         f"**Fix.** {rule.fix}",
         "**Severity**\n" + "\n".join(f"- {_levels(row)}" for row in data["severities"]),
         "**Reads** " + ", ".join(f"`{path}`" for path in rule.fields_read),
+        *(
+            ["**Settings**\n" + "\n".join(f"- {_limit(row)}" for row in data["thresholds"])]
+            if data["thresholds"]
+            else []
+        ),
         "**Passes**\n" + "\n".join(f"- `{_flow(example)}`" for example in rule.passes),
         "**Fails**\n" + "\n".join(f"- `{_flow(example)}`" for example in rule.fails),
         "**Sources** " + "; ".join(rule.references),

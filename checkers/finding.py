@@ -66,9 +66,37 @@ class Verdict(Record):
     reason: str
 
 
+class Probed(Record):
+    """What the probes say about a finding: the measurement that was held against it, and the interval it should meet.
+
+    `uncertainty` is the half-width of a 95 % interval over `draws` seeds, 0 where the extreme of them is reported; an
+    open end of `expected` is null.
+    """
+
+    verdict: Literal["confirmed", "contradicted", "not measured"]
+    quantity: str | None = None
+    value: float | None = None
+    uncertainty: float = 0.0
+    unit: str = ""
+    expected: tuple[float | None, float | None] | None = None
+    draws: int = 0
+    length: int | None = None
+
+
+class Fault(Record):
+    """What a probe found that a sound form cannot do: the implementation is wrong, whatever the design."""
+
+    probe: str
+    quantity: str
+    path: str
+    value: float
+    limit: float
+    message: str
+
+
 class Finding(Record):
     """Something to show. `suppressed` holds the reason of the suppression that silences it; `fingerprint` names the
-    finding across runs (`checkers.fingerprints`).
+    finding across runs (`checkers.fingerprints`). `probe` is null where nothing was probed.
     """
 
     code: str
@@ -84,6 +112,7 @@ class Finding(Record):
     fix: Fix | None
     suppressed: str | None
     fingerprint: str = ""
+    probe: Probed | None = None
 
 
 class Subject(Record):
@@ -105,7 +134,7 @@ class Summary(Record):
 
 
 class Report(Record):
-    """Everything the checker says about one candidate, in a fixed order."""
+    """Everything the checker says about one candidate, in a fixed order; `faults` are of the probed implementation."""
 
     schema_: Literal["sextant.report/1"] = Field(default="sextant.report/1", alias="schema")
     tool_version: str
@@ -114,6 +143,7 @@ class Report(Record):
     verdicts: tuple[Verdict, ...]
     findings: tuple[Finding, ...]
     summary: Summary
+    faults: tuple[Fault, ...] = ()
 
     @property
     def active(self) -> tuple[Finding, ...]:

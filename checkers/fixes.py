@@ -28,7 +28,7 @@ Key = tuple[str, str, tuple[Edit, ...]]
 
 
 class FixConflictError(SpecError):
-    """Two fixes want different values at one place, or one wants to change what another takes away."""
+    """Two fixes want different values at one place, or one changes a part of what another sets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,7 @@ def edited(candidate: Candidate, edits: Iterable[Edit]) -> Candidate:
         SpecError: it is no valid spec any more.
     """
     data = candidate.model_dump(by_alias=True)
-    ordered = sorted(
-        edits, key=lambda edit: split_path(edit.path)[-1:] if edit.action == "remove" else (), reverse=True
-    )
-    for edit in ordered:
+    for edit in sorted(edits, key=_last_item_first):
         data = _after(data, split_path(edit.path), edit)
     try:
         return Candidate.model_validate(data)
@@ -222,8 +219,8 @@ class _State:
             return "the text cannot be edited in place here (a value that several places share?); change it by hand"
         report = self.judge(loaded)
         if report.summary.errors > before.summary.errors:
-            codes = {one.code for one in report.active if one.severity == "error"}
-            new = codes - {one.code for one in before.active if one.severity == "error"} or codes
+            had = {(one.code, one.path) for one in before.active if one.severity == "error"}
+            new = {one.code for one in report.active if one.severity == "error" and (one.code, one.path) not in had}
             return f"it would bring errors that the spec does not have now ({', '.join(sorted(new))})"
         still = {_key(one) for one in report.active} & {_key(one) for one in findings if not _removes(one)}
         if still:

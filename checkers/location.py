@@ -10,7 +10,19 @@ from checkers.finding import Finding, Place, Report, Severity
 
 NO_FILE = "specs"  # folder of the file that a candidate without one (catalogue, search) would be written to
 NOT_FILES = ("catalogue:", "<")
+REPLACEMENT = "\ufffd"
 LEVELS: tuple[Severity, ...] = get_args(Severity)  # worst first
+
+
+def one_line(text: str) -> str:
+    """`text` without line breaks and without what a terminal or a browser would obey."""
+    return text if text.isprintable() else "".join(map(_printable, text))
+
+
+def _printable(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else REPLACEMENT
 
 
 def has_file(report: Report) -> bool:
@@ -20,8 +32,8 @@ def has_file(report: Report) -> bool:
 
 
 def source_name(report: Report) -> str:
-    """What people call the origin of the candidate: its file, `catalogue:NAME`, or its name."""
-    return report.candidate.source or report.candidate.name
+    """What people call the origin of the candidate, on one line: its file, `catalogue:NAME`, or its name."""
+    return one_line(report.candidate.source or report.candidate.name)
 
 
 def repository_path(report: Report) -> str:

@@ -43,14 +43,13 @@ class Unused:
 class Context:
     """What a rule may read: the candidate, measurements of it, and the graph of its stack (built when first asked).
 
-    `unread` and `approximated` are what the importer says of the config.json the candidate came from.
+    `unread` are the keys of the config.json the candidate came from that the importer does not know.
     """
 
     candidate: Candidate
     measurements: tuple[Measurement, ...] = ()
     unused: tuple[Unused, ...] = ()
     unread: tuple[str, ...] = ()
-    approximated: Mapping[str, str] = field(default_factory=dict)
     thresholds: Thresholds = DEFAULTS
 
     @property

@@ -27,7 +27,13 @@ def score_moments(mixer: MixerSpec) -> Moments | None:
     product, gate = product_moments(mixer), gate_moments(mixer)
     if product is None or gate is None:
         return None
-    return product.times_independent(gate).times(score_base(mixer))
+    return product.times_independent(gate).times_independent(_present_share(mixer)).times(score_base(mixer))
+
+
+def _present_share(mixer: MixerSpec) -> Moments:
+    """What delay1 leaves of a gate of its own at lag 0: sigmoid(x), the rest goes to the previous key (Mamba-3)."""
+    splits = mixer.lift.kind == "delay1" and mixer.scaling.gate not in ("none", "tied_to_erase")
+    return _free_gate("sigmoid") if splits else ONE
 
 
 def _stretched(product: Moments, mixer: MixerSpec) -> Moments | None:
@@ -219,7 +225,7 @@ def gate_moments(mixer: MixerSpec) -> Moments | None:
         case "step_power":
             return None
         case "tied_to_erase":
-            return uniform(mixer.erase.gain)
+            return _erase_gain(mixer.erase.gain)
         case _:
             assert_never(gate)
 
@@ -230,6 +236,13 @@ def _free_gate(gate: str) -> Moments:
     if gate in ("exp", "exp_key"):
         return Moments(math.exp(0.5), math.exp(2.0))
     return moments(lambda x: 1.0 / (1.0 + math.exp(-x))).times(2.0 if gate == "two_sigmoid" else 1.0)
+
+
+@lru_cache(CACHE)
+def _erase_gain(bounds: Range) -> Moments:
+    """Moments of an erase gain lo + (hi - lo) sigmoid(x) whose pre-activation starts as N(0, 1)."""
+    low, high = bounds
+    return moments(lambda x: low + (high - low) / (1.0 + math.exp(-x)))
 
 
 def _complement_entry(mixer: MixerSpec) -> Powers | None:

@@ -14,6 +14,7 @@ from designspace.target import Target
 
 MAX_LAYERS = 1024
 MAX_NAME = 200  # characters
+MAX_REASON = 400  # characters
 
 
 class ModelSpec(Spec):
@@ -103,6 +104,13 @@ class Located(NamedTuple):
     borrows_values: bool = False
 
 
+class Approximation(Spec):
+    """A key of the config.json a candidate was imported from that it follows in part: what stands in its place."""
+
+    key: Annotated[str, Field(min_length=1, max_length=MAX_NAME)]
+    reason: Annotated[str, Field(min_length=1, max_length=MAX_REASON)]
+
+
 class Candidate(Spec):
     """A whole spec file. Its identity is `designspace.canonical.fingerprint`, not its name."""
 
@@ -111,6 +119,9 @@ class Candidate(Spec):
     target: Target = Target()
     model: ModelSpec = ModelSpec()
     blocks: Annotated[tuple[Block, ...], Field(min_length=1, max_length=MAX_LAYERS)]
+    approximated: Annotated[tuple[Approximation, ...], Field(max_length=MAX_LAYERS)] = Field(
+        default=(), description="what an import left out"
+    )
     lint: Lint = Lint()
 
     @model_validator(mode="after")

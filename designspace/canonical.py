@@ -1,8 +1,8 @@
 """The canonical form of a candidate and its fingerprint: two specs of one function have one name.
 
-The fingerprint is the SHA-256 of the canonical JSON. It covers the function only: not the name, the target, suppressed
-findings, nor execution (form, stabiliser, every number format, the placement of eps). Of the target it covers seq_len
-where a mixer reads it (`length_kind: target`), and nothing else.
+The fingerprint is the SHA-256 of the canonical JSON. It covers the function only: not the name, the target, what
+an import left out, suppressed findings, nor execution (form, stabiliser, every number format, the placement of eps). Of
+the target it covers seq_len where a mixer reads it (`length_kind: target`), and nothing else.
 """
 
 import hashlib
@@ -53,7 +53,7 @@ def canonical(spec: Candidate) -> Candidate: ...
 def canonical(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
     """The same function in normal form, numbers to 12 significant digits; canonical forms stay as they are.
 
-    What stands outside the function (name, target, lint, execution) is kept where it is.
+    What stands outside the function (name, target, approximated, lint, execution) is kept where it is.
     """
     match spec:
         case MixerSpec():
@@ -89,7 +89,7 @@ def function(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
         case Candidate():
             model = spec.model.model_copy(update={"residual_dtype": ModelSpec().residual_dtype})
             blocks = tuple(map(_block_function, spec.blocks))
-            outside = {"name": "unnamed", "target": _target_function(spec), "lint": Lint()}
+            outside = {"name": "unnamed", "target": _target_function(spec), "approximated": (), "lint": Lint()}
             return spec.model_copy(update={"model": model, "blocks": blocks, **outside})
 
 
@@ -239,7 +239,17 @@ def _value(value: Any, form: Callable[[float], float]) -> Any:
             return value
 
 
-OUTSIDE = {"execution", "lint", "name", "target", "phase_dtype", "eps_inside", "eps_kind", "residual_dtype"}
+OUTSIDE = {
+    "approximated",
+    "eps_inside",
+    "eps_kind",
+    "execution",
+    "lint",
+    "name",
+    "phase_dtype",
+    "residual_dtype",
+    "target",
+}
 
 
 def _plain(value: Any) -> Any:

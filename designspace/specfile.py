@@ -4,7 +4,7 @@ import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from math import isinf
 from pathlib import Path
@@ -40,14 +40,12 @@ MERGE_KEYS = {"<<", "="}
 class Loaded:
     """A candidate with the document that says where each of its keys stands.
 
-    `unread` and `approximated` are the keys of a config.json that the importer does not know, or follows in part only
-    (with the reason).
+    `unread` are the keys of a config.json that the importer does not know.
     """
 
     candidate: Candidate
     document: Document
     unread: tuple[str, ...] = ()
-    approximated: Mapping[str, str] = field(default_factory=dict)
 
 
 def load(source: str | os.PathLike[str]) -> Candidate:
@@ -123,7 +121,7 @@ def load_config(document: Document) -> Loaded:
     from designspace.huggingface.places import placed  # imported with the importer, see `imported`
 
     found = imported(document)
-    return Loaded(found.candidate, placed(document, found), found.unknown, found.approximated)
+    return Loaded(found.candidate, placed(document, found), found.unknown)
 
 
 def is_spec(document: Document) -> bool:

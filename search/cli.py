@@ -11,7 +11,7 @@ import traceback
 import typer
 
 from designspace.errors import SpecError
-from search.commands import catalogue, configs, demo, lint, results, rules, show, specs, study, train
+from search.commands import catalogue, configs, demo, lint, probe, results, rules, show, specs, study, train
 
 EXIT_BAD_INPUT = 2  # also a bad configuration and an internal error
 
@@ -24,6 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command()(lint.lint)
+app.command()(probe.probe)
 app.command()(rules.rules)
 app.command()(rules.rule)
 app.command()(catalogue.catalogue)

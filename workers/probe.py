@@ -3,8 +3,9 @@
 Each file of `workers/probes/` measures one thing. Mixers are probed one by one on random tokens of unit rms in float64,
 the whole stack on random token numbers; each draw has weights and tokens of its own. Nothing is probed at full size:
 
-  mixer   at most 4 heads, values of at most 8 channels, a residual stream of at most 64; keys keep their width where a
-          probe is about scales (`scaled`) and have at most 16 channels elsewhere (`small`)
+  mixer   at most 4 heads (64 where keys are narrow), values of at most 8 channels, long filters of at most 16 taps; keys
+          keep their width where a probe is about scales (`scaled`) and have at most 16 channels elsewhere (`small`); a
+          residual stream of at most 64 channels, or as many as a key
   stack   at most 2 layers per block (`rank` takes more), a vocabulary of 64, sequences of at most 24 tokens
 
 Source: theory.md section 3.
@@ -39,8 +40,11 @@ CONFIDENCE = 0.95
 BATCH = 2
 LENGTH = 24  # tokens, where a probe names no other length
 MAX_HEADS = 4
+MAX_NARROW_HEADS = 64  # where the keys of all heads together have at most `MAX_CHANNELS` channels
+MAX_CHANNELS = 256
 MAX_HEAD_DIM = 8
 MAX_KEY = 16  # key channels of a small mixer
+MAX_TAPS = 16
 MAX_MODEL_DIM = 64
 SMALL_VOCABULARY = 64
 SMALL_REPEAT = 2  # depth 2 is where a causal mask can begin to encode position
@@ -124,6 +128,17 @@ class Experiment:
         """Seed of the weights and tokens of one draw."""
         return derived_seed(self.seed, f"{self.path} {draw}")
 
+    def rms(self, quantity: str, values: Iterable[float], *, length: int | None = None) -> list[Measurement]:
+        """The root mean square of the draws; its interval follows from that of the mean square."""
+        found = self.mean(quantity, [value * value for value in values], length=length)
+        return [
+            one.model_copy(
+                update={"value": math.sqrt(one.value), "uncertainty": 0.5 * one.uncertainty / math.sqrt(one.value)}
+            )
+            for one in found
+            if one.value > 0.0
+        ]
+
     def largest(
         self, quantity: str, values: Iterable[float], *, length: int | None = None, unit: str = ""
     ) -> list[Measurement]:
@@ -202,17 +217,16 @@ class Subject(Experiment):
         """`length`, or the target length where that is less."""
         return min(length, self.candidate.target.seq_len)
 
-    @property
-    def model_dim(self) -> int:
-        """Width of the residual stream."""
-        return min(self.candidate.model.model_dim, MAX_MODEL_DIM)
+    def model_dim(self, spec: MixerSpec) -> int:
+        """Width of the residual stream: at least that of a key, or its channels would depend on each other."""
+        return min(self.candidate.model.model_dim, max(MAX_MODEL_DIM, spec.heads.state_dim))
 
     def mixer(self, spec: MixerSpec, draw: int) -> Mixer:
         """The compiled mixer of one draw of weights, in float64."""
         if (spec, draw) not in self._made:
             mixer = Mixer(
                 spec,
-                model_dim=self.model_dim,
+                model_dim=self.model_dim(spec),
                 seed=self.draw_seed(draw),
                 target_len=self.candidate.target.seq_len,
             ).double()
@@ -222,14 +236,14 @@ class Subject(Experiment):
         return self._made[spec, draw]
 
     def tokens(
-        self, draw: int, length: int, *, name: str = "x", batch: int = BATCH
+        self, spec: MixerSpec, draw: int, length: int, *, name: str = "x", batch: int = BATCH
     ) -> Float[Tensor, "batch seq_len model_dim"]:
-        """Random tokens of one draw."""
-        return unit_rms(length, self.model_dim, seed=self.draw_seed(draw), name=name, batch=batch)
+        """Random tokens of one draw, for the compiled mixer of `spec`."""
+        return unit_rms(length, self.model_dim(spec), seed=self.draw_seed(draw), name=name, batch=batch)
 
     def signals(self, spec: MixerSpec, draw: int, length: int, *, batch: int = BATCH) -> Signals:
         """The signals of random tokens."""
-        return self.mixer(spec, draw).project(self.tokens(draw, length, batch=batch))[0]
+        return self.mixer(spec, draw).project(self.tokens(spec, draw, length, batch=batch))[0]
 
     def outputs(self, spec: MixerSpec, draw: int, signals: Signals, *, of: MixerSpec | None = None) -> Tensor:
         """What the form makes of signals; `of` is another spec that reads the same ones."""
@@ -278,10 +292,13 @@ def reduced(spec: MixerSpec, *, max_key: int | None) -> MixerSpec:
     Shared streams stay shared, and the heads keep their kind.
     """
     heads = spec.heads
-    count = heads.num_heads if heads.num_heads <= 2 * MAX_HEADS else MAX_HEADS
+    most = max(MAX_HEADS, min(MAX_NARROW_HEADS, MAX_CHANNELS // heads.state_dim))
+    count = min(heads.num_heads, most)
     groups = None if heads.kv_groups is None else max(1, min(heads.kv_groups, count // 2))
     few = {"num_heads": count, "kv_groups": groups if groups is None or count % groups == 0 else 1}
     narrow = {"head_dim": min(heads.head_dim, MAX_HEAD_DIM)}
+    if (spec.lift.width or 0) > MAX_TAPS:
+        spec = spec.model_copy(update={"lift": spec.lift.model_copy(update={"width": MAX_TAPS})})
     key: dict[str, Any] = {} if max_key is None or spec.heads.state_dim <= max_key else {"state_dim": max_key}
     for change in (few | narrow | key, few | narrow, narrow | key, narrow):
         found = resized(spec, **change)

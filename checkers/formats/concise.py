@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from checkers.finding import Finding, Report
 from checkers.format import Format
 from checkers.formats.text import COLOURS, RESET
-from checkers.location import place, source_name
+from checkers.location import one_line, place, source_name
 
 
 def render(reports: Sequence[Report], *, colour: bool = False) -> str:
@@ -16,7 +16,7 @@ def render(reports: Sequence[Report], *, colour: bool = False) -> str:
 def _line(finding: Finding, report: Report, *, colour: bool) -> str:
     where = place(finding, report)
     level = f"{COLOURS[finding.severity]}{finding.severity}{RESET}" if colour else finding.severity
-    message = " ".join(f"{finding.path}: {finding.message}".split())
+    message = one_line(f"{finding.path}: {finding.message}")
     return f"{source_name(report)}:{where.line}:{where.column}: {finding.code} {level} {message}\n"
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from checkers.finding import Finding, Report, Severity
 from checkers.format import Format
-from checkers.location import has_file, place, repository_path, source_name
+from checkers.location import has_file, one_line, place, repository_path, source_name
 
 COMMANDS: Mapping[Severity, str] = MappingProxyType({"error": "error", "warning": "warning", "info": "notice"})
 IN_MESSAGES = {"%": "%25", "\r": "%0D", "\n": "%0A"}
@@ -25,7 +25,7 @@ def _command(finding: Finding, report: Report) -> str:
     message = f"{finding.path}: {finding.message}"
     if has_file(report):
         where = place(finding, report)
-        properties |= {"file": repository_path(report), "line": where.line, "endLine": where.end_line}
+        properties |= {"file": one_line(repository_path(report)), "line": where.line, "endLine": where.end_line}
         if where.line == where.end_line:  # GitHub refuses columns of a region of several lines
             properties |= {"col": where.column, "endColumn": where.end_column}
     else:

@@ -13,7 +13,7 @@ from checkers import drawing
 from checkers.finding import Edit, Finding, Fix, Report, Verdict
 from checkers.format import Format
 from checkers.formats.text import shown
-from checkers.location import alike, has_file, source_name
+from checkers.location import alike, has_file, one_line, source_name
 from checkers.picture import Heatmap, Picture
 from checkers.principles import FAMILIES
 
@@ -49,6 +49,7 @@ svg .box{fill:var(--panel);stroke:var(--soft)}svg .box.error{stroke:var(--error)
 svg .box.warning{stroke:var(--warning);stroke-width:2}svg .box.info{stroke:var(--info)}
 svg .outside{stroke-dasharray:5 3}svg .frame{fill:none;stroke:var(--line)}
 svg .line{fill:none;stroke:var(--soft)}svg .cell{fill:var(--cell)}
+svg .broken{fill:var(--error)}
 @media print{details{break-inside:avoid}}
 """
 
@@ -60,7 +61,9 @@ def render(reports: Sequence[Report], *, colour: bool = False) -> str:  # noqa: 
 
 def illustrate(reports: Sequence[Report], pictures: Sequence[Picture | None]) -> str:
     """The page; `pictures` goes with `reports`."""
-    title = "sextant lint" + (f": {reports[0].candidate.name}" if len(reports) == 1 else f": {len(reports):,} specs")
+    title = "sextant lint" + (
+        f": {one_line(reports[0].candidate.name)}" if len(reports) == 1 else f": {len(reports):,} specs"
+    )
     sections = [
         _section(index, report, picture)
         for index, (report, picture) in enumerate(zip(reports, pictures, strict=True), start=1)
@@ -80,7 +83,7 @@ def illustrate(reports: Sequence[Report], pictures: Sequence[Picture | None]) ->
 
 def _overview(reports: Sequence[Report]) -> str:
     rows = "".join(
-        f'<tr><td><a href="#spec-{index}">{escape(report.candidate.name)}</a></td>'
+        f'<tr><td><a href="#spec-{index}">{escape(one_line(report.candidate.name))}</a></td>'
         + "".join(
             f'<td class="number">{count}</td>'
             for count in (
@@ -108,7 +111,7 @@ def _section(index: int, report: Report, picture: Picture | None) -> str:
     drawn = "" if picture is None else _pictures(report, picture)
     return (
         f'<section id="{name}" aria-labelledby="{name}-title">\n'
-        f'<h2 id="{name}-title">{escape(report.candidate.name)}</h2>\n{_about(report)}'
+        f'<h2 id="{name}-title">{escape(one_line(report.candidate.name))}</h2>\n{_about(report)}'
         f"{_findings(report)}{drawn}{_verdicts(report)}</section>\n"
     )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from checkers.finding import Finding, Report, Severity
 from checkers.format import Format
-from checkers.location import LEVELS, alike, has_file, source_name
+from checkers.location import LEVELS, alike, has_file, one_line, source_name
 
 LIMIT = 65_000  # characters; GitHub refuses 65,537
 ENDS = 8_000  # of them for what stands before and after the tables
@@ -110,12 +110,12 @@ def _listed(items: Sequence[str], most: int) -> str:
 
 def escaped(text: str) -> str:
     """`text` on one line, as itself: no markup, no mention, no reference to an issue."""
-    return " ".join(text.split()).translate(ESCAPES)
+    return one_line(text).translate(ESCAPES)
 
 
 def _code(text: str) -> str:
     """`text` as code in a table; the fence is longer than any run of backticks in it."""
-    line = " ".join(text.split()).replace("|", "\\|")
+    line = one_line(text).replace("|", "\\|")
     fence = "`" * next(length for length in range(1, len(line) + 2) if "`" * length not in line)
     space = " " if "`" in line else ""
     return f"{fence}{space}{line}{space}{fence}"

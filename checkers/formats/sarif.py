@@ -64,7 +64,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
         "help": {"text": as_text(rule), "markdown": as_markdown(rule)},
         "defaultConfiguration": {"level": LEVELS[worst]},
         "properties": {
-            "tags": [rule.group, f"P{rule.principle}", FAMILIES[rule.principle].title],
+            "tags": sorted({rule.group, f"P{rule.principle}", FAMILIES[rule.principle].title}),
             "precision": rule.precision,
             "problem.severity": PROBLEMS[worst],
         },

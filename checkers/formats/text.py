@@ -4,9 +4,9 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from checkers.finding import Edit, Finding, Quantity, Report, Severity
+from checkers.finding import Edit, Finding, Probed, Quantity, Report, Severity
 from checkers.format import Format
-from checkers.location import alike
+from checkers.location import alike, one_line
 from checkers.principles import FAMILIES
 
 WIDTH = 110
@@ -22,8 +22,8 @@ def render(reports: Sequence[Report], *, colour: bool = False) -> str:
 
 def _report(report: Report, *, colour: bool) -> Iterator[str]:
     target = report.target
-    source = f"  {report.candidate.source}" if report.candidate.source else ""
-    yield _bold(f"{report.candidate.name}  {report.candidate.fingerprint}{source}", colour)
+    source = f"  {one_line(report.candidate.source)}" if report.candidate.source else ""
+    yield _bold(f"{one_line(report.candidate.name)}  {report.candidate.fingerprint}{source}", colour)
     needs = f", needs {', '.join(target.needs)}" if target.needs else ""
     yield f"  length {target.seq_len:,}, {target.dtype}, {target.provenance}{needs}"
     by_principle = sorted(report.active, key=lambda finding: finding.principle)
@@ -33,6 +33,9 @@ def _report(report: Report, *, colour: bool) -> Iterator[str]:
         yield _bold(f"P{principle} {family.title}", colour) + f"  [{family.formula}]"
         for like in alike(list(group)):
             yield from _finding(like, colour=colour)
+    for fault in report.faults:
+        yield ""
+        yield from _wrapped(f"probe fault at {fault.path}: {fault.message}", 2)
     yield ""
     yield from _closing(report)
 
@@ -46,9 +49,25 @@ def _finding(like: list[Finding], *, colour: bool) -> Iterator[str]:
         yield f"      {name} = {shown(quantity)}"
     for assumption in first.assumptions:
         yield from _wrapped(f"assumes {assumption}", 6)
+    if first.probe is not None:
+        yield from _wrapped(_probed(first.probe), 6)
     if first.fix is not None and first.fix.edits:  # what needs a decision is told by `sextant rule`
         edits = "; ".join(_edit(edit) for edit in first.fix.edits)
         yield from _wrapped(f"fix ({first.fix.applicability}): {edits}", 6)
+
+
+def _probed(probed: Probed) -> str:
+    """`probe: confirmed, score_std = 8.03 ± 0.05 (expected 6.8 to 9.2)`."""
+    if probed.quantity is None or probed.value is None or probed.expected is None:
+        return f"probe: {probed.verdict}"
+    low, high = probed.expected
+    due = f"at least {low:.4g}" if high is None else f"{low} to {high}" if low is None else f"{low:.4g} to {high:.4g}"
+    interval = f" ± {probed.uncertainty:.2g}" if probed.uncertainty else ""
+    unit = f" {probed.unit}" if probed.unit else ""
+    return (
+        f"probe: {probed.verdict}, {probed.quantity} = {probed.value:.4g}{interval}{unit} over {probed.draws} seeds"
+        f" (expected {due})"
+    )
 
 
 def _where(like: list[Finding]) -> str:

@@ -45,9 +45,9 @@ class Config:
         self._path = path
         self._nested: dict[str, Config] = {}
 
-    def integer(self, *keys: str, default: int | None = None, least: int = 1) -> int:
-        """An integer not below `least`."""
-        key, value = self._take(keys, default, "an integer")
+    def integer(self, *keys: str, default: int | None = None, least: int = 1, because: str = "") -> int:
+        """An integer not below `least`; `because`: how a default follows from other keys."""
+        key, value = self._take(keys, default, "an integer", because)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
             raise self.error(key, f"`{key}` must be an integer >= {least}, got {value!r}.")
         return value
@@ -86,6 +86,10 @@ class Config:
 
     def dtype(self) -> Dtype:
         """The number format of the weights; bfloat16 where the file names none."""
+        if not (self.has("dtype") or self.has("torch_dtype")):
+            self.is_null("dtype", "torch_dtype")
+            self.account.defaulted[self._name("dtype")] = "'bfloat16', our own choice: the file names no number format"
+            return "bfloat16"
         stored = self.text("dtype", "torch_dtype", default="bfloat16").removeprefix("torch.")
         found = next((name for name in DTYPES if name == stored), None)
         if found is None:
@@ -175,7 +179,7 @@ class Config:
     def _name(self, key: str) -> str:
         return ".".join(str(part) for part in (*self._path, key))
 
-    def _take(self, keys: tuple[str, ...], default: Any, expected: str) -> tuple[str, Any]:
+    def _take(self, keys: tuple[str, ...], default: Any, expected: str, because: str = "") -> tuple[str, Any]:
         present = {key: self.data[key] for key in keys if key in self.data}
         self.account.read |= {self._name(key): value for key, value in present.items()}
         given = [(key, value) for key, value in present.items() if value is not None]
@@ -189,5 +193,8 @@ class Config:
         if default is None:
             names = " or ".join(f"`{key}`" for key in keys)
             raise self.error(keys[0], f"{names} is missing; the importer needs {expected} there.")
-        self.account.defaulted[self._name(keys[0])] = f"{default!r}, the default of {self.source}"
+        if because:
+            self.account.derived[self._name(keys[0])] = f"{because} = {default!r}"
+        else:
+            self.account.defaulted[self._name(keys[0])] = f"{default!r}, the default of {self.source}"
         return keys[0], default

@@ -83,7 +83,7 @@ def grouped_keys(config: Config, hidden: int, *, expand_k: float, expand_v: floa
 def grouped_values(config: Config, *, heads: int, state_dim: int, expand_v: float) -> dict[str, Any]:
     """`heads` of the gated delta family: `num_v_heads` states share the q and k of `num_heads` (GVA)."""
     num_keys = config.integer("num_heads", default=heads)
-    num_values = config.integer("num_v_heads", default=num_keys)
+    num_values = config.integer("num_v_heads", default=num_keys, because="num_heads")
     if num_values % num_keys:
         raise config.error("num_v_heads", f"`num_v_heads` must be a multiple of {num_keys}, got {num_values}.")
     width = config.integer("head_dim", default=state_dim)
@@ -98,7 +98,7 @@ def attention_heads(config: Config, hidden: int, *, heads: int | None = 32) -> d
 
 
 def _kv_heads(config: Config, num_heads: int) -> int:
-    kv_heads = config.integer("num_kv_heads", default=num_heads)
+    kv_heads = config.integer("num_kv_heads", default=num_heads, because="num_heads")
     if num_heads % kv_heads:
         raise config.error("num_kv_heads", f"`num_kv_heads` must divide the {num_heads} heads, got {kv_heads}.")
     return kv_heads

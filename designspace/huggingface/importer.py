@@ -2,6 +2,7 @@
 
 import difflib
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import groupby
@@ -10,7 +11,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from designspace import units
-from designspace.candidate import Block, Candidate, ModelSpec
+from designspace.candidate import Approximation, Block, Candidate, ModelSpec
 from designspace.document import Document
 from designspace.errors import SpecError
 from designspace.huggingface.config import Account, Config
@@ -20,6 +21,7 @@ from designspace.target import MAX_SEQ_LEN, Target
 
 PACKAGE = "designspace.huggingface.model_types"
 TEXT_PARTS = ("text_config", "llm_config", "language_config")  # of models that also see or hear
+CLASS_ENDING = re.compile(r"(?:For[A-Z]\w*|LMHeadModel|LMHead|Model)$")  # of the name of a model class
 REMEDY = "write a spec for this model, or remove the key if it has no effect."
 
 
@@ -92,6 +94,7 @@ def import_config(document: Document, *, name: str | None = None) -> Imported:
             target=Target(seq_len=min(stack.seq_len, MAX_SEQ_LEN), dtype=config.dtype(), provenance="checkpoint"),
             model=stack.model,
             blocks=_merge(stack.layers),
+            approximated=tuple(Approximation(key=key, reason=why) for key, why in account.approximated.items()),
         )
     except ValidationError as error:
         first = error.errors()[0]
@@ -123,7 +126,12 @@ def _text_part(outer: Config) -> tuple[str, Config, dict[str, Any]]:
 
     A file without a model_type that has the keys of state-spaces/mamba is one of theirs.
     """
-    given = outer.text("model_type", default="mamba_ssm" if "ssm_cfg" in outer.data else "")
+    if outer.has("model_type"):
+        given = outer.text("model_type", default="")
+    else:
+        outer.optional("model_type")
+        given = "mamba_ssm" if "ssm_cfg" in outer.data else ""
+        outer.note("model_type", "mamba_ssm: a file with `ssm_cfg` and no model_type is one of state-spaces/mamba")
     inner = next((key for key in TEXT_PARTS if isinstance(outer.data.get(key), dict)), None)
     if inner is None or given in model_types():
         return given, outer, {}
@@ -132,7 +140,12 @@ def _text_part(outer: Config) -> tuple[str, Config, dict[str, Any]]:
     outer.note("model_type", f"`{given}` holds its decoder in `{inner}`; the parts around it are not imported")
     if not (config.has("dtype") or config.has("torch_dtype")):
         config.data = {**config.data, **{key: around[key] for key in ("dtype", "torch_dtype") if key in around}}
-    return config.text("model_type", default=""), config, around
+    if config.has("model_type"):
+        return config.text("model_type", default=""), config, around
+    own = next((name for name in (f"{given}_text", f"{given}_text_model") if name in model_types()), "")
+    if own:
+        outer.note(f"{inner}.model_type", f"{own}: the decoder that {given} has where its file names none")
+    return own, config, around
 
 
 def model_types() -> tuple[str, ...]:
@@ -154,13 +167,23 @@ def _first_words(name: str) -> str:
 def _importer(config: Config, model_type: str) -> Importer:
     if (unit := model_type.replace("-", "_").lower()) in model_types():
         return units.load_unit(PACKAGE, unit, "importer", Importer)
-    near = difflib.get_close_matches(model_type.lower(), model_types(), n=3, cutoff=0.0)
     given = f"`model_type` {model_type!r} cannot be imported" if model_type else "the file names no `model_type`"
     raise config.error(
         "model_type",
-        f"{given}; nearest: {', '.join(near)} (`sextant import --types` lists all {len(model_types())})."
+        f"{given}; {_likely(config, model_type)} (`sextant import --types` lists all {len(model_types())})."
         " Write a spec instead: `sextant new --from catalogue:NAME`.",
     )
+
+
+def _likely(config: Config, model_type: str) -> str:
+    """Which model_type was meant: that of the class in `architectures`, else the ones with the nearest names."""
+    classes = config.data.get("architectures")
+    for name in classes if isinstance(classes, list) else ():
+        stem = CLASS_ENDING.sub("", name).lower() if isinstance(name, str) else ""
+        if (found := next((known for known in model_types() if known.replace("_", "") == stem), None)) is not None:
+            return f"`architectures` says {name}, which is `model_type: {found}`"
+    near = difflib.get_close_matches(model_type.lower(), model_types(), n=3, cutoff=0.0) if model_type else ()
+    return f"nearest: {', '.join(near)}" if near else "add it, for example `model_type: llama`"
 
 
 def _merge(layers: list[Block]) -> tuple[Block, ...]:

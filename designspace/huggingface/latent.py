@@ -54,16 +54,17 @@ class Latent:
 def latent_heads(config: Config, hidden: int, defaults: Defaults, latent: Latent) -> dict[str, Any]:
     """`heads` from the keys of an MLA file."""
     num_heads = config.integer("num_attention_heads", default=defaults.heads)
-    if config.integer("num_key_value_heads", default=num_heads) != num_heads:
+    if config.integer("num_key_value_heads", default=num_heads, because="one per head") != num_heads:
         raise config.error(
             "num_key_value_heads", f"latent attention has one key per head: `num_key_value_heads` must be {num_heads}."
         )
     rank = config.integer("kv_lora_rank", default=latent.rank)
     plain = config.integer("qk_nope_head_dim", default=latent.nope)
     rotary_dim = config.integer("qk_rope_head_dim", default=latent.rope, least=0)
+    width = plain + rotary_dim
     value = config.integer("v_head_dim", default=latent.value or hidden // num_heads)
-    if config.integer("qk_head_dim", "q_head_dim", default=plain + rotary_dim) != plain + rotary_dim:
-        raise config.error("qk_head_dim", f"`qk_head_dim` must be the sum of nope and rope, {plain + rotary_dim}.")
+    if config.integer("qk_head_dim", "q_head_dim", default=width, because="nope + rope") != width:
+        raise config.error("qk_head_dim", f"`qk_head_dim` must be the sum of nope and rope, {width}.")
     allowed = (rotary_dim, plain, plain + rotary_dim, rank + rotary_dim, value, hidden // num_heads)
     if config.has("head_dim") and config.integer("head_dim") not in allowed:
         raise config.error("head_dim", f"`head_dim` must be one of {sorted(set(allowed))}, which the other keys give.")

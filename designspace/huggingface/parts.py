@@ -53,7 +53,8 @@ def _from_catalogue(name: str, fields: str) -> MixerSpec:
     """`from_catalogue` of fields written as JSON: equal layers of a stack are one object."""
     data = catalogue.get(name).mixer.model_dump(mode="json")
     for field, values in json.loads(fields).items():
-        data[field] = {**data[field], **values}
+        is_absent = values.get("source") == "none"  # of a rotation: nothing is left of the entry's
+        data[field] = values if is_absent else {**data[field], **values}
     return MixerSpec.model_validate(data)
 
 
@@ -84,7 +85,8 @@ def attention_sizes(config: Config, hidden: int, defaults: Defaults) -> dict[str
     """`heads` from the keys that llama-like files share."""
     num_heads = config.integer("num_attention_heads", default=defaults.heads)
     by_class = None if config.is_null("num_key_value_heads") else defaults.kv_heads  # null: one per head
-    kv_heads = config.integer("num_key_value_heads", default=by_class or num_heads)
+    because = "" if by_class else "one per head"
+    kv_heads = config.integer("num_key_value_heads", default=by_class or num_heads, because=because)
     return sizes(num_heads, kv_heads, head_dim(config, hidden, num_heads, default=defaults.head_dim))
 
 

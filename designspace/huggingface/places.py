@@ -2,7 +2,8 @@
 
 A finding names a field of the spec, `blocks[3].mixer.support.window`; the reader has a config.json, where that field
 is `sliding_window`, or one word of `layer_types`. A field that no key of the file holds stands where its parent stands,
-and at last at `model_type`, which decides what the importer takes from the code of the model.
+and at last at the
+schedule of the layers or at `model_type`, which decides what the importer takes from the code of the model.
 """
 
 from collections.abc import Mapping
@@ -16,6 +17,13 @@ from designspace.events import Mark, Span
 from designspace.huggingface.importer import TEXT_PARTS, Imported
 from designspace.outside import Outside
 
+SCHEDULE = (  # keys that say which layer is of which kind
+    "layer_types layers_block_type hybrid_override_pattern block_types _block_types attn_type_list attention_types"
+    " attention_layers hybrid_layer_pattern hybrid_layer_ids attn.layers attn.0.layers full_attn_idxs attn_layer_idx"
+    " attn_layer_indices attn_layer_period full_attention_interval linear_attn_config.full_attn_layers"
+    " sliding_window_pattern _sliding_window_pattern layer_switch global_attn_every_n_layers no_rope_layers"
+    " no_rope_layer_interval max_window_layers"
+)
 # Tables: field of the spec -> keys of config files, of which the first that was read counts.
 WHOLE = {
     "target.seq_len": "max_position_embeddings n_positions n_ctx max_seq_len max_sequence_length seq_length"
@@ -25,9 +33,7 @@ WHOLE = {
     "model.vocab_size": "vocab_size",
     "model.positions": "position_embedding_type n_positions",
     "model.residual_dtype": "residual_in_fp32 dtype torch_dtype",
-    "blocks": "layer_types layers_block_type hybrid_override_pattern block_types attn_type_list attention_types"
-    " attn.layers attn.0.layers full_attn_idxs attn_layer_indices attn_layer_period full_attention_interval"
-    " linear_attn_config.full_attn_layers num_hidden_layers n_layer n_layers num_layers",
+    "blocks": f"{SCHEDULE} num_hidden_layers n_layer n_layers num_layers",
 }
 BLOCK = {
     "repeat": "num_hidden_layers n_layer n_layers num_layers",
@@ -95,7 +101,7 @@ Region = tuple[Mark, Mark]
 def placed(document: Document, found: Imported) -> Document:
     """A document with the shape of the spec, each field of which stands at its key in the config.json `document`.
 
-    Keys that the importer does not know, or follows in part, stand at their own names, as a finding names them.
+    Keys that the importer does not know stand at their own names, as a finding names them.
     """
     keys = _Keys(document, found)
     home = keys.home
@@ -103,8 +109,9 @@ def placed(document: Document, found: Imported) -> Document:
     blocks = _content(root).get("blocks", Entry(*home, Node({}, *home)))
     items = _blocks(keys, found.candidate)
     _content(root)["blocks"] = blocks._replace(node=Node(items, blocks.start, blocks.end))
-    accounted = {key.partition(".")[0] for key in (*found.unknown, *found.approximated)}
-    own = {key: entry for key, entry in _content(document.root).items() if key in accounted}
+    _content(root)["approximated"] = _approximated(keys)
+    unknown = {key.partition(".")[0] for key in found.unknown}
+    own = {key: entry for key, entry in _content(document.root).items() if key in unknown}
     return Document(document.file, Node({**own, **_content(root)}, *home))
 
 
@@ -117,8 +124,8 @@ class _Keys:
 
     @property
     def home(self) -> Region:
-        """The model_type; the start of the file where it has none."""
-        return self.first("model_type") or _region(self.document.span())
+        """The model_type, or what stands for one; the start of the file where it has neither."""
+        return self.first("model_type") or self.first("ssm_cfg") or _region(self.document.span())
 
     def first(self, keys: str) -> Region | None:
         """Where the first of `keys` stands that was read and is not null, else the first that was read."""
@@ -171,17 +178,28 @@ def _insert(root: Node, parts: list[str], region: Region) -> None:
 
 
 def _blocks(keys: _Keys, candidate: Candidate) -> list[Node]:
-    """One node per block, at the word of its first layer where the file has a word for each."""
+    """One node per block: at the word of its first layer where the file has a word for each, else at the key that says
+    which layers differ.
+    """
     nodes, layer = [], 0
     words = _words(keys, candidate.num_layers)
+    home = (keys.first(SCHEDULE) if len(candidate.blocks) > 1 else None) or keys.home
     for block in candidate.blocks:
-        region = keys.at(words, layer) if words else keys.home
+        region = keys.at(words, layer) if words else home
         node = _mapping(keys, BLOCK, region)
         mixer = _mixer(keys, block.mixer, region)
         _content(node)["mixer"] = Entry(mixer.start, mixer.end, mixer)
         nodes.append(node)
         layer += block.repeat
     return nodes
+
+
+def _approximated(keys: _Keys) -> Entry:
+    """One node per approximation, at its key; at home where it is about the model's code."""
+    present = _content(keys.document.root)
+    names = [one.key for one in keys.found.candidate.approximated]
+    regions = [keys.at(name) if name.partition(".")[0] in present else keys.home for name in names]
+    return Entry(*keys.home, Node([Node(None, *region) for region in regions], *keys.home))
 
 
 def _words(keys: _Keys, num_layers: int) -> str | None:

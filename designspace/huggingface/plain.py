@@ -52,7 +52,9 @@ def plain(
         layers=config.depth(*layers, default=defaults.layers),
         heads=count,
         head_dim=_head_dim(config, width // count),
-        inner=config.integer(*inner, default=4 * width if fourfold else defaults.inner),
+        inner=config.integer(
+            *inner, default=4 * width if fourfold else defaults.inner, because="4 * hidden size" if fourfold else ""
+        ),
         length=config.integer(*length, default=defaults.length),
         vocab=defaults.vocab,
     )
@@ -60,7 +62,7 @@ def plain(
 
 def _head_dim(config: Config, width: int) -> int:
     """Width / heads, which is fixed in code: a file that says otherwise does not fit its weights."""
-    if config.integer("head_dim", default=width) != width:
+    if config.integer("head_dim", default=width, because="hidden size / heads, fixed in code") != width:
         raise config.error("head_dim", f"`head_dim` is hidden size / heads = {width} in this model class.")
     return width
 

@@ -10,6 +10,7 @@ from designspace.huggingface.config import Config
 
 SCALES = ("linear", "dynamic", "yarn", "llama3", "longrope", "su", "proportional")
 PLAIN = ("default", "mrope")  # mrope: text tokens have one position in all three axes, which is the plain rotation
+PARTIAL = "partial_rotary_factor"
 ORIGINAL = "original_max_position_embeddings"
 AXES = ("mrope_section", "mrope_interleaved", "interleaved")  # which channels belong to which of them
 LAYER_KINDS = (
@@ -93,19 +94,25 @@ def _parameters(config: Config, layer_kind: str | None) -> Config:
 
 
 def _fraction(config: Config, parameters: Config, head_dim: int, *, default: float) -> float:
-    """The rotating share of the channels. `rotary_dim` says it in channels, the others as a share; all must agree."""
+    """The rotating share of the channels. `rotary_dim` says it in channels, the others as a share; all must agree,
+    but that the nested partial_rotary_factor overrules the one beside it (transformers 5.24,
+    convert_rope_params_to_dict).
+    """
     shares: list[tuple[str, float]] = []
-    for where, key in (
-        (parameters, "partial_rotary_factor"),
-        (config, "partial_rotary_factor"),
-        (config, "rotary_pct"),
-    ):
-        if where.has(key):
-            shares.append((key, where.number(key)))
+    if parameters.has(PARTIAL):
+        shares.append((PARTIAL, parameters.number(PARTIAL)))
+        if config.has(PARTIAL) and config.number(PARTIAL) != shares[0][1]:
+            config.note(
+                PARTIAL, f"{shares[0][1]:g} of the rotary parameters overrules {config.number(PARTIAL):g} beside"
+            )
+    elif config.has(PARTIAL):
+        shares.append((PARTIAL, config.number(PARTIAL)))
+    if config.has("rotary_pct"):
+        shares.append(("rotary_pct", config.number("rotary_pct")))
     if config.has("rotary_dim"):
         shares.append(("rotary_dim", config.integer("rotary_dim") / head_dim))
     if not shares:
-        return config.number("partial_rotary_factor", default=default)
+        return config.number(PARTIAL, default=default)
     (first, value), *others = shares
     for key, other in others:
         if int(other * head_dim) != int(value * head_dim):

@@ -80,9 +80,8 @@ def pure_stack(
     block = layer(mixer, ChannelMixer(kind="none"))
     residual = "float32" if config.flag("residual_in_fp32", default=in_float32) else None
     num_layers = config.depth("num_hidden_layers", "n_layer", default=layers)
-    if not config.has("max_position_embeddings"):
-        config.note("seq_len", f"no key of the model code: the training length {seq_len}")
-    length = config.integer("max_position_embeddings", default=seq_len)
+    why = "no key of the model code: the training length"
+    length = config.integer("max_position_embeddings", default=seq_len, because=why)
     return Stack([block] * num_layers, model(config, hidden, residual=residual, vocab=vocab), length)
 
 

@@ -55,6 +55,23 @@ def polynomial_absorbs(mixer: MixerSpec) -> MixerSpec:
     return with_base(changed(mixer, "readout", coefficients=tuple(map(snapped, folded))), 1.0)
 
 
+def polynomial_over_own_sum(mixer: MixerSpec) -> MixerSpec:
+    """A common factor of the coefficients divides out in the row sum, behind a softcap too: the last one is 1.
+
+    Domain: eta the row sum with eps 0, nothing outside but D.
+    """
+    readout = mixer.readout
+    if not isinstance(readout, Polynomial) or not _is_pure_row_sum(mixer) or _has_bonus_outside(mixer):
+        return mixer
+    if mixer.scaling.where == "after" or readout.coefficients[-1] in (0.0, 1.0):
+        return mixer
+    scaled = tuple(snapped(c / readout.coefficients[-1]) for c in readout.coefficients)
+    vanished = any((new == 0) != (old == 0) for new, old in zip(scaled, readout.coefficients, strict=True))
+    if vanished or not all(abs(c) <= LARGEST for c in scaled):
+        return mixer
+    return changed(mixer, "readout", coefficients=scaled)
+
+
 def base_after_phi(mixer: MixerSpec) -> MixerSpec:
     """A base after phi goes into the score if it is 1, or phi is linear and eta no row sum; else into eta's factor.
 
@@ -159,6 +176,7 @@ REWRITINGS = (
     polynomial_trimmed,
     polynomial_linear,
     polynomial_absorbs,
+    polynomial_over_own_sum,
     base_after_phi,
     gain_in_base,
     attention_factor_in_base,

@@ -81,9 +81,7 @@ def _lint(specs: list[Path]) -> None:
     from search.commands.output import output
 
     loaded = [load_with_places(spec) for spec in specs]
-    reports = [
-        check(one.candidate, document=one.document, unread=one.unread, approximated=one.approximated) for one in loaded
-    ]
+    reports = [check(one.candidate, document=one.document, unread=one.unread) for one in loaded]
     output("text").write(reports, [one.candidate for one in loaded])
 
 

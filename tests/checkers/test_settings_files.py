@@ -328,3 +328,11 @@ def test_every_key_of_a_toml_file_has_its_place(tmp_path: Path):
         if isinstance(path[-1], str):
             rest = lines[span.line - 1][span.column - 1 :]
             assert rest.lstrip("\"'").startswith(path[-1]), path
+
+
+def test_the_documentation_lists_every_threshold_at_its_default():
+    text = (Path(__file__).parents[2] / "docs" / "lint.md").read_text()
+    for one in listed(DEFAULTS):
+        low, *high = one.value if isinstance(one.value, tuple) else (one.value,)
+        value = f"[{low:g}, {high[0]:g}]" if high else f"{low:g}"
+        assert f"| `{one.rule}.{one.key}` | {value} |" in text

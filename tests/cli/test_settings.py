@@ -1,10 +1,15 @@
 """Settings files, baselines and suppressions as `sextant lint` obeys them."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from checkers import Settings
+from designspace.document import parse
+from designspace.errors import SpecError
+from search.space import space_of
 from tests.cli.conftest import Run
 
 UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}\n"
@@ -56,6 +61,14 @@ def test_each_spec_of_one_call_has_the_settings_of_its_folder(spec: str, sextant
     assert len(reports[1]["verdicts"]) > 20
 
 
+def test_each_spec_fails_by_the_limit_of_its_folder(spec: str, sextant: Run, folder: Path) -> None:
+    (folder / "specs" / "sextant.toml").write_text('fail-on = "never"\n')
+    (folder / "top.yaml").write_text(UNSOUND)
+    assert sextant("lint", spec).code == 0
+    assert sextant("lint", spec, "top.yaml").code == 1
+    assert sextant("lint", "my.yaml", spec).code == 0
+
+
 def test_a_mistake_is_one_line_with_file_line_and_remedy(spec: str, sextant: Run, folder: Path) -> None:
     (folder / "pyproject.toml").write_text('[project]\n[tool.sextant]\nignore = ["score-scle"]\n')
     outcome = sextant("lint", spec)
@@ -71,6 +84,7 @@ def test_a_mistake_is_one_line_with_file_line_and_remedy(spec: str, sextant: Run
         (["--select", "CD77"], "`CD77` names no rule"),
         (["--show-settings", "--format", "nothing"], "is no output format"),
         (["--baseline", "use", "nothing.json"], "`--baseline write nothing.json` makes it"),
+        (["--baseline", "prune", "nothing.json"], "`--baseline write nothing.json` makes it"),
         (["--baseline", "write", "my.yaml"], "my.yaml:1: not a JSON file"),
         (["--baseline", "write", "no/folder.json"], "cannot be written"),
         (["--baseline", "forget", "known.json"], "'forget' is not one of"),
@@ -113,7 +127,8 @@ def test_show_settings_as_text_groups_specs_with_the_same_settings(spec: str, se
     assert "settings file: none" in outcome.out
 
 
-def test_a_baseline_lets_only_new_findings_fail(spec: str, sextant: Run, folder: Path) -> None:
+@pytest.mark.usefixtures("spec")
+def test_a_baseline_lets_only_new_findings_fail(sextant: Run, folder: Path) -> None:
     written = sextant("lint", "specs", "--baseline", "write", "known.json")
     assert (written.code, written.err) == (0, "baseline known.json: 4 findings written\n")
     used = sextant("lint", "specs", "--baseline", "use", "known.json")
@@ -169,3 +184,23 @@ def test_a_suppression_needs_a_reason(reason: str, sextant: Run, folder: Path) -
     outcome = sextant("lint", "my.yaml")
     assert outcome.code == 2
     assert "my.yaml:3: `reason`" in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("selector", "is_known"),
+    [
+        ("ALL", True),
+        ("CD5", True),
+        ("CD501", True),
+        ("score-scale", True),
+        ("", False),
+        ("CD99", False),
+        ("CD50x", False),
+    ],
+)
+def test_a_space_rejects_by_the_selectors_of_the_checker(selector: str, is_known: bool, folder: Path) -> None:
+    text = (folder / "space.yaml").read_text().replace("reject: [error]", f"reject: [error, {json.dumps(selector)}]")
+    assert json.dumps(selector) in text
+    for make in (lambda: space_of(parse(text, "space.yaml")), lambda: Settings(select=(selector,))):
+        with nullcontext() if is_known else pytest.raises(SpecError):
+            make()

@@ -64,7 +64,7 @@ def test_every_part_of_the_documentation_is_shown(rule):
 @pytest.mark.parametrize(("rule", "answer", "example"), EXAMPLES)
 def test_examples_answer_as_documented(rule: Rule, answer: str, example: Example):
     found = loaded(example)
-    report = check(found.candidate, unread=found.unread, approximated=found.approximated)
+    report = check(found.candidate, unread=found.unread)
     verdict = next(verdict for verdict in report.verdicts if verdict.code == rule.code)
     assert verdict.verdict == answer, verdict.reason
     findings = [finding for finding in report.findings if finding.code == rule.code]

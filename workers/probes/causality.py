@@ -9,7 +9,7 @@ from workers.probe import Probe, Stack, Subject, later_token_effect
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     changes = []
     for draw in range(subject.draws):
-        x, other = (subject.tokens(draw, subject.length, name=name) for name in ("x", "other"))
+        x, other = (subject.tokens(subject.small, draw, subject.length, name=name) for name in ("x", "other"))
         changes.append(later_token_effect(subject.mixer(subject.small, draw), x, other))
     yield from subject.largest("later_tokens", changes, length=subject.length)
 

@@ -75,8 +75,14 @@ probe = Probe(
     quantities={
         "largest_step_norm": "largest singular value of a step A_t",
         "product_norm": "largest singular value of a product A_t ... A_1 over up to 16 micro-steps",
-        **{size_bin(low): f"share of eigenvalues of A_t with |lambda| in the bin that starts at {low:g}" for low in SIZES},
-        **{phase_bin(low): f"share of eigenvalues of A_t with |phase| / pi from {low:g} to the next edge" for low in PHASES},
+        **{
+            size_bin(low): f"share of eigenvalues of A_t with |lambda| in the bin that starts at {low:g}"
+            for low in SIZES
+        },
+        **{
+            phase_bin(low): f"share of eigenvalues of A_t with |phase| / pi from {low:g} to the next edge"
+            for low in PHASES
+        },
     },
     mixer=_mixer,
 )

@@ -50,9 +50,7 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
 def narrowed(spec: MixerSpec) -> MixerSpec:
     """The mixer with a window or chunk that is short beside the sequences probed."""
     cut = {
-        name: min(size, LONGEST)
-        for name in ("window", "chunk")
-        if (size := getattr(spec.support, name)) is not None
+        name: min(size, LONGEST) for name in ("window", "chunk") if (size := getattr(spec.support, name)) is not None
     }
     return spec.model_copy(update={"support": spec.support.model_copy(update=cut)})
 

@@ -3,6 +3,7 @@
 import math
 import statistics
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 
@@ -10,6 +11,7 @@ from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
 from workers.forms import recurrent
 from workers.probe import Probe, Subject, prefix, resized
+from workers.signals import Signals
 
 LENGTHS = (8, 16, 32, 64)  # tokens of the slope; the gain is that of the last
 BATCH = 8
@@ -22,7 +24,7 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
         return
     spec = _without_skip(subject.scaled)
     curves = [_gains(subject, spec, draw, lengths) for draw in range(subject.draws)]
-    yield from subject.mean("output_gain", [curve[-1] for curve in curves], length=lengths[-1])
+    yield from subject.rms("output_gain", [curve[-1] for curve in curves], length=lengths[-1])
     yield from _slope(subject, "output_gain_slope", curves, lengths)
     narrow = resized(subject.small, state_dim=min(STATE_KEY, subject.small.heads.state_dim)) or subject.small
     if recurrent.form.invalid_reason(narrow) is None:
@@ -39,14 +41,23 @@ def _without_skip(spec: MixerSpec) -> MixerSpec:
 
 def _gains(subject: Subject, spec: MixerSpec, draw: int, lengths: list[int]) -> list[float]:
     """rms of the outputs of query `length` over the rms of the values, all heads."""
-    signals = subject.signals(spec, draw, lengths[-1], batch=BATCH)
+    signals = _with_other_values(subject, spec, draw, lengths[-1])
     y, scale = subject.outputs(spec, draw, signals), float(signals.v.square().mean().sqrt())
     return [float(y[:, length - 1].square().mean().sqrt()) / scale for length in lengths]
 
 
+def _with_other_values(subject: Subject, spec: MixerSpec, draw: int, length: int) -> Signals:
+    """Signals with the values of other tokens: in a residual stream of d channels, values and scores of the same L tokens
+    are correlated, and signed scores alone then add up to sqrt(1 + L / d) times as much.
+    """
+    signals = subject.signals(spec, draw, length, batch=BATCH)
+    other = subject.tokens(spec, draw, length, name="values", batch=BATCH)
+    return replace(signals, v=subject.mixer(spec, draw).project(other)[0].v)
+
+
 def _state_norms(subject: Subject, spec: MixerSpec, draw: int, lengths: list[int]) -> list[float]:
     """Frobenius norm of the recurrent state after each length, mean over batch and heads."""
-    signals = subject.signals(spec, draw, lengths[-1])
+    signals = _with_other_values(subject, spec, draw, lengths[-1])
     found = []
     for length in lengths:
         parts = recurrent.kept_state(spec, prefix(signals, length, spec.erase.rank))

@@ -1,7 +1,8 @@
 """How fast do stored keys fade at initialisation? Half-lives, and the range that the decay really takes.
 
-Half-lives are those of the time average of log a of each head and channel, at the full number of heads: the grid over
-the heads is what spans the declared range.
+Half-lives are those of the median factor of each head and channel over the tokens, at the full number of heads: the
+grid over the heads is what spans the declared range. What a long product keeps follows the mean of log a instead, which
+the spread over the tokens makes shorter.
 """
 
 import math
@@ -15,17 +16,38 @@ from workers.probe import Probe, Subject, resized
 from workers.realise import raw_shapes, realise
 
 LENGTH = 32
+TOP = 0.99  # quantile over heads and channels: the largest of thousands would measure the noise over the tokens
+LEAST = 1e-12  # of -log a; a factor of 1 has no half-life
 
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     if subject.spec.decay.is_identity:
         return
     found = [_log_decay(subject, draw) for draw in range(subject.draws)]
-    half_lives = [-math.log(2.0) / one.mean((0, 1)).clamp(max=-1e-12) for one in found]
-    yield from subject.mean("longest_half_life", [float(one.max()) for one in half_lives], length=LENGTH, unit="steps")
-    yield from subject.mean("shortest_half_life", [float(one.min()) for one in half_lives], length=LENGTH, unit="steps")
+    half_lives = [_half_life(one.flatten(0, 1).quantile(0.5, dim=0)) for one in found]
+    averages = [_half_life(one.mean((0, 1))) for one in found]
+    yield from subject.mean(
+        "longest_half_life", [_quantile(one, TOP) for one in half_lives], length=LENGTH, unit="steps"
+    )
+    yield from subject.mean(
+        "shortest_half_life", [_quantile(one, 1.0 - TOP) for one in half_lives], length=LENGTH, unit="steps"
+    )
+    yield from subject.mean("mean_half_life", [_quantile(one, TOP) for one in averages], length=LENGTH, unit="steps")
     yield from subject.smallest("smallest_decay", [math.exp(float(one.min())) for one in found], length=LENGTH)
     yield from subject.largest("largest_decay", [math.exp(float(one.max())) for one in found], length=LENGTH)
+
+
+def _quantile(values: Tensor, share: float) -> float:
+    """The value in place `share` of the sorted ones, between two by their distance."""
+    ordered = values.flatten().sort().values
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return float(ordered[low] + (place - low) * (ordered[high] - ordered[low]))
+
+
+def _half_life(log_decay: Tensor) -> Tensor:
+    return -math.log(2.0) / log_decay.clamp(max=-LEAST)
 
 
 def _log_decay(subject: Subject, draw: int) -> Tensor:
@@ -44,8 +66,9 @@ def _log_decay(subject: Subject, draw: int) -> Tensor:
 
 probe = Probe(
     quantities={
-        "longest_half_life": "longest half-life of a head and channel, from the time average of log a",
-        "shortest_half_life": "shortest half-life of a head and channel, from the time average of log a",
+        "longest_half_life": "99 % quantile over heads and channels of the half-life of the median factor",
+        "shortest_half_life": "1 % quantile of the same",
+        "mean_half_life": "99 % quantile of the half-life of the mean log a: what a long product keeps",
         "smallest_decay": "smallest factor a of any token, head and channel",
         "largest_decay": "largest factor a of any token, head and channel",
     },

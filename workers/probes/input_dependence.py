@@ -16,7 +16,7 @@ def _change(subject: Subject, draw: int) -> float:
     spec = subject.small
     mixer = subject.mixer(spec, draw)
     first, second = (
-        subject.coefficients(spec, draw, mixer.project(subject.tokens(draw, subject.length, name=name))[0])
+        subject.coefficients(spec, draw, mixer.project(subject.tokens(spec, draw, subject.length, name=name))[0])
         for name in ("x", "other")
     )
     return relative_change(first, second)

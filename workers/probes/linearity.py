@@ -1,4 +1,4 @@
-"""Is the mixer linear in its values, before the output stage? Coefficients that read the values are outside alpha_ij."""
+"""Is the mixer linear in its values, before the output stage? Coefficients never read the values."""
 
 from collections.abc import Iterator
 from dataclasses import replace

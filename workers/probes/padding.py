@@ -21,14 +21,14 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
 
 def _padding(subject: Subject, draw: int) -> float:
     """Largest change of the outputs when zeros follow the sequence, over the rms."""
-    mixer, x = subject.mixer(subject.small, draw), subject.tokens(draw, subject.length)
+    mixer, x = subject.mixer(subject.small, draw), subject.tokens(subject.small, draw, subject.length)
     longer = torch.nn.functional.pad(x, (0, 0, 0, PADDING))
     return relative_change(mixer(x), mixer(longer)[:, : x.shape[1]])
 
 
 def _batch(subject: Subject, draw: int) -> float:
     """Largest change of the outputs of a sequence when it is alone in its batch, over the rms."""
-    mixer, x = subject.mixer(subject.small, draw), subject.tokens(draw, subject.length)
+    mixer, x = subject.mixer(subject.small, draw), subject.tokens(subject.small, draw, subject.length)
     alone: Tensor = mixer(x[:1])
     return relative_change(mixer(x)[:1], alone)
 

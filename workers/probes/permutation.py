@@ -16,7 +16,9 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
         return
     changes = [
         _effect(
-            subject.mixer(subject.small, draw), subject.tokens(draw, subject.length), seed=subject.draw_seed(draw)
+            subject.mixer(subject.small, draw),
+            subject.tokens(subject.small, draw, subject.length),
+            seed=subject.draw_seed(draw),
         )
         for draw in range(subject.draws)
     ]
@@ -41,7 +43,9 @@ def _effect(run: Run, x: Tensor, *, seed: int) -> float:
 
 
 probe = Probe(
-    quantities={"last_output": "largest change of the last output when the tokens before it are permuted, over its rms"},
+    quantities={
+        "last_output": "largest change of the last output when the tokens before it are permuted, over its rms"
+    },
     mixer=_mixer,
     stack=_stack,
 )

@@ -1,4 +1,4 @@
-"""How far back does a gradient reach? |dy_i / dv_j| is |alpha_ij|: its mean against the lag i - j, as the mixer starts."""
+"""How far back does a gradient reach? |dy_i / dv_j| is |alpha_ij|: its mean against the lag i - j, at the start."""
 
 from collections.abc import Iterator
 
@@ -26,7 +26,7 @@ def _by_lag(subject: Subject, draw: int, length: int) -> Tensor:
     spec = subject.small
     alpha = subject.coefficients(spec, draw, subject.signals(spec, draw, length))
     last = alpha[:, :, -1].abs().nan_to_num()
-    return last.unflatten(-1, (length, spec.erase.rank)).sum(-1).mean((0, 1)).flip(0)
+    return last.reshape(*last.shape[:2], length, spec.erase.rank).sum(-1).mean((0, 1)).flip(0)
 
 
 def _half_lag(curve: Tensor) -> float:

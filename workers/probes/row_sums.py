@@ -73,7 +73,7 @@ def _within_phi(spec: MixerSpec) -> MixerSpec:
 
 probe = Probe(
     quantities={
-        "row_sum_deviation": "largest difference of a row sum of the form and of the float64 definition, over sum |alpha|",
+        "row_sum_deviation": "largest difference of a row sum from the float64 definition, over sum |alpha|",
         "row_sum": "mean row sum",
         "eta_smallest": "smallest |eta| over the mean |eta|",
         "eta_negative": "share of queries whose eta is negative",

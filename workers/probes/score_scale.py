@@ -18,7 +18,7 @@ STATE_DIMS = (8, 16, 32, 64)  # of the slope of log std against log n
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     found = [_score(subject, subject.scaled, draw) for draw in range(subject.draws)]
-    yield from subject.mean("score_std", [std for std, _ in found], length=LENGTH)
+    yield from subject.rms("score_std", [std for std, _ in found], length=LENGTH)
     yield from subject.mean("score_mean", [mean for _, mean in found], length=LENGTH)
     sizes = [(n, other) for n in STATE_DIMS if (other := resized(subject.scaled, state_dim=n)) is not None]
     curves = [[_score(subject, other, draw)[0] for draw in range(subject.draws)] for _, other in sizes]

@@ -1,7 +1,6 @@
 """How often is a coefficient nearly zero? (P2) At scores N(0, s^2) through the form, and as the mixer starts."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -19,7 +18,8 @@ from workers.probe import TINY, Probe, Subject
 from workers.signals import Signals
 
 SPREADS = (1, 4, 16)  # standard deviations of the scores
-SCORES = 16_384  # per draw
+SCORES = 16_384  # nodes of the normal distribution
+REACH = 20.0  # standard deviations: exp(z) at s = 16 has its mean far out
 NEAR_ZERO = 0.01  # of the mean |phi|
 CHANNELS = 2  # of the key of a single score
 ONE_HEAD = Heads(num_heads=1, state_dim=CHANNELS, head_dim=1)
@@ -28,7 +28,7 @@ ONE_HEAD = Heads(num_heads=1, state_dim=CHANNELS, head_dim=1)
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     readout = _readout_alone(subject.spec)
     for spread in SPREADS:
-        shares = [_share(_phi(subject, readout, draw, float(spread))) for draw in range(subject.draws)]
+        shares = [_fraction(subject, readout, draw, float(spread)) for draw in range(subject.draws)]
         yield from subject.mean(f"near_zero_fraction_at_{spread}", shares, length=1)
     starts = [_start(subject, draw) for draw in range(subject.draws)]
     yield from subject.mean("alpha_near_zero", starts, length=subject.length)
@@ -51,31 +51,40 @@ def _expands_score(spec: MixerSpec) -> bool:
     return spec.features.map == "taylor2" and spec.features.norm_keeps_signs
 
 
-def _phi(subject: Subject, spec: MixerSpec, draw: int, spread: float) -> Tensor:
-    """phi(z) of the form for z ~ N(0, spread^2): sequences of one token with the value 1."""
-    z = spread * normal((SCORES,), seed=subject.draw_seed(draw), name=f"scores {spread}")
-    q, k = torch.zeros(2, SCORES, 1, 1, CHANNELS, dtype=torch.float64).unbind(0)
+def _fraction(subject: Subject, spec: MixerSpec, draw: int, spread: float) -> float:
+    """The near-zero fraction of phi for z ~ N(0, spread^2), on nodes that each draw shifts by a random part of a cell:
+    means of exp(z) do not settle over random samples.
+    """
+    shift = float(normal((1,), seed=subject.draw_seed(draw), name=f"scores {spread}").sigmoid())
+    x = (torch.arange(SCORES, dtype=torch.float64) + shift) / SCORES * 2.0 * REACH - REACH
+    weight = torch.exp(-0.5 * x * x)
+    return _share(_phi(subject, spec, draw, spread * x), weight / weight.sum())
+
+
+def _phi(subject: Subject, spec: MixerSpec, draw: int, z: Tensor) -> Tensor:
+    """phi(z) of the form: sequences of one token with the value 1."""
+    q, k = torch.zeros(2, len(z), 1, 1, CHANNELS, dtype=torch.float64).unbind(0)
     root = CHANNELS**0.5 if spec.features.map == "taylor2" else 1.0  # the map divides the product by sqrt(n)
     q[..., 0], k[..., 0] = root * z[:, None, None], 1.0
     if spec.features.map == "taylor2":
         q, k = mapped(spec.features, q), mapped(spec.features, k)
     form = subject.mixer(subject.small, draw).form
-    return form.apply(spec, Signals(q=q, k=k, v=torch.ones(SCORES, 1, 1, 1, dtype=torch.float64))).flatten()
+    return form.apply(spec, Signals(q=q, k=k, v=torch.ones(len(z), 1, 1, 1, dtype=torch.float64))).flatten()
 
 
-def _share(values: Tensor) -> float:
+def _share(values: Tensor, weight: Tensor) -> float:
     """Share of |values| at most 0.01 of their mean, in units of the largest so that none overflows."""
     size = values.abs()
     size = size / size.max().clamp(min=TINY)
-    return float((size <= NEAR_ZERO * size.mean()).double().mean())
+    return float(weight[size <= NEAR_ZERO * (weight * size).sum()].sum())
 
 
 def _start(subject: Subject, draw: int) -> float:
     """The share among the coefficients within the support, as the mixer starts."""
     spec = subject.small
     signals = subject.signals(spec, draw, subject.length)
-    alpha = subject.coefficients(spec, draw, replace(signals))
-    return _share(alpha[..., terms.support_mask(spec, subject.length)])
+    alpha = subject.coefficients(spec, draw, signals)[..., terms.support_mask(spec, subject.length)]
+    return _share(alpha, torch.full_like(alpha, 1.0 / alpha.numel()))
 
 
 probe = Probe(

@@ -51,7 +51,14 @@ def _distinct(state: Tensor) -> int:
     if state.dim() < 3:
         return int(torch.unique(_rounded(state.reshape(state.shape[0], -1)), dim=0).numel())
     heads = torch.unique(_rounded(state.flatten(1)), dim=0).reshape(-1, *state.shape[1:])
-    return sum(torch.unique(head, dim=-1).numel() for head in heads)
+    return sum(_distinct_rows(head) for head in heads)
+
+
+def _distinct_rows(head: Tensor) -> int:
+    """Numbers in the rows [p, rows] of a head, equal rows once; a row that is still 0 will be written and counts."""
+    written = head[:, head.abs().amax(0) > 0]
+    silent = head.shape[1] - written.shape[1]
+    return int(torch.unique(written, dim=-1).numel()) + silent * head.shape[0]
 
 
 def _rounded(state: Tensor) -> Tensor:
@@ -63,9 +70,7 @@ def _convolution_bytes(subject: Subject, spec: MixerSpec, dtype: Dtype) -> int:
     """Past inputs that the short convolution reads: one per tap and channel but the first."""
     if not spec.io.short_conv.width:
         return 0
-    mixer = Mixer(
-        spec, model_dim=1, seed=subject.draw_seed(0), borrows_values=subject.located.borrows_values
-    )
+    mixer = Mixer(spec, model_dim=1, seed=subject.draw_seed(0), borrows_values=subject.located.borrows_values)
     if not isinstance(mixer.convolution, ShortConvolution):
         return 0
     return mixer.convolution.taps[1:].numel() * DTYPE_BYTES[dtype]

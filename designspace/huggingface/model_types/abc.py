@@ -31,7 +31,7 @@ def slot_stack(config: Config, *, expand_k: float) -> Stack:
 
 def _nearest(config: Config, hidden: int, expand_k: float) -> MixerSpec:
     num_heads = config.integer("num_heads", default=4)
-    kv_heads = config.integer("num_kv_heads", default=num_heads)
+    kv_heads = config.integer("num_kv_heads", default=num_heads, because="num_heads")
     widths = [
         fla.per_head(config, fla.expanded(config, *keys, size=hidden, default=default), num_heads)
         for keys, default in ((("exapnd_k", "expand_k"), expand_k), (("exapnd_v", "expand_v"), 1.0))

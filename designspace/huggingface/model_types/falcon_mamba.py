@@ -1,5 +1,7 @@
 """falcon_mamba: Mamba with RMS norms without weights on dt, B and C, which no key says.
 
+`intermediate_size` overrules `expand`: the file of falcon-mamba-7b says 8192 and 16, at a hidden size of 4096.
+
 Source: arXiv 2410.05355; transformers 5.24, modeling_falcon_mamba (FalconMambaWeightlessRMSNorm).
 """
 
@@ -15,6 +17,11 @@ TRAINING_LENGTH = 8192  # arXiv 2410.05355, section 3
 def _stack(config: Config) -> Stack:
     hidden = config.integer("hidden_size", default=DEFAULT_HIDDEN)
     silu_activation(config)
+    if (
+        config.has("intermediate_size")
+        and config.integer("intermediate_size") != config.integer("expand", default=2) * hidden
+    ):
+        config.note("expand", "overruled by `intermediate_size`, which the model code reads last")
     eps = config.number("mixer_rms_eps", default=1e-6)
     config.note("norm on dt, B, C", "in code: RMS without a weight")
     mixer = mamba_mixer(

@@ -29,6 +29,9 @@ def _stack(config: Config) -> Stack:
 
 def _kv_heads(config: Config, num_heads: int) -> int:
     """One key for all heads in modeling_gpt2_mq of bigcode/santacoder, whose model_type is gpt2 too."""
+    if not config.has("attention_head_type"):  # no key of transformers
+        config.optional("attention_head_type")
+        return num_heads
     match config.text("attention_head_type", default="multihead"):
         case "multihead":
             return num_heads

@@ -1,6 +1,6 @@
 """mamba: selective state space model, no channel mixer. Source: arXiv 2312.00752; transformers 5.24, modeling_mamba.
 
-`intermediate_size` has the last word where a file holds it beside `expand`. Files of flash-linear-attention have the
+`intermediate_size`, where a file holds it, is expand times the hidden size. Files of flash-linear-attention have the
 same model_type (`norm_eps` instead of `layer_norm_epsilon`) and other class defaults.
 """
 
@@ -24,10 +24,19 @@ def _stack(config: Config) -> Stack:
     width, layers, vocab = FLA_SIZES if is_fla else SIZES
     hidden = config.integer("hidden_size", "d_model", default=width)
     silu_activation(config)
+    _agreeing_width(config, hidden)
     mixer = mamba_mixer(
         selective_heads(config, hidden), conv=config.integer("conv_kernel", default=4), step=step_range(config)
     )
     return pure_stack(config, hidden, mixer, layers=layers, vocab=vocab, in_float32=not is_fla)
+
+
+def _agreeing_width(config: Config, hidden: int) -> None:
+    """All published files of this model_type hold `expand` and widths that agree."""
+    for key in ("intermediate_size", "d_inner"):
+        if config.has("expand") and config.has(key) and config.integer(key) != config.integer("expand") * hidden:
+            wide = config.integer("expand") * hidden
+            raise config.error("expand", f"`expand` asks for a width of {wide}, `{key}` says {config.data[key]}.")
 
 
 def selective_heads(config: Config, hidden: int) -> dict[str, object]:

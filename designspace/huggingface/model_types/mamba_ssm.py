@@ -85,7 +85,7 @@ def _recurrence(config: Config, hidden: int) -> MixerSpec:
 
 def _mamba2(config: Config, inner: int, conv: int, step: tuple[float, float]) -> MixerSpec:
     width = config.integer("headdim", default=64)
-    channels = config.integer("d_ssm", default=inner)
+    channels = config.integer("d_ssm", default=inner, because="expand * d_model")
     if channels % width or channels > inner:
         raise config.error("headdim", f"`headdim` must divide the {channels} of {inner} channels, got {width}.")
     if channels < inner:

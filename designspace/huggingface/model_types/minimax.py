@@ -4,8 +4,9 @@ Source: arXiv 2501.08313; transformers 5.24, modeling_minimax.
 
 The decay of head h of H in layer i of L is exp(-2^(-8h/H) (1 - i / (L - 1 + 1e-5) + 1e-5)): constant, weaker with
 depth. The files of the hub name the layers in `attn_type_list` (0 lightning, 1 softmax) and rotate `rotary_dim` of the
-channels, as the authors' code does; transformers reads neither of the two. Norms stand behind the sum of a sub-layer
-and the stream, which is multiplied by its alpha factor and the sub-layer by its beta factor.
+channels, as the authors' code does; transformers reads neither of the two. `sliding_window` is the window of the
+softmax layers. Norms stand behind the sum of a sub-layer and the stream, which is multiplied by its alpha factor and
+the sub-layer by its beta factor.
 """
 
 import math
@@ -17,6 +18,7 @@ from designspace.huggingface.hybrids import schedule
 from designspace.huggingface.importer import Importer, Stack
 from designspace.huggingface.parts import (
     Defaults,
+    attention,
     every,
     from_catalogue,
     gated_mlp,
@@ -24,6 +26,7 @@ from designspace.huggingface.parts import (
     one_expert,
     rope,
     trunk,
+    window_size,
 )
 from designspace.huggingface.selective import silu_activation
 from designspace.mixer import MixerSpec
@@ -38,7 +41,6 @@ IGNORES = {
     "block_size": "execution",
     "shared_intermediate_size": "of the channel mixer",
     "shared_moe_mode": "of the channel mixer",
-    "sliding_window": "not read by the model code",
 }
 FACTORS = {"linear": ("linear_attn", "layernorm_linear_attention"), "full": ("full_attn", "layernorm_full_attention")}
 
@@ -54,7 +56,7 @@ def lightning_stack(config: Config, defaults: Defaults, *, placement: Literal["p
     kinds = _kinds(config, num_layers)
     rotation = rope(config, heads["state_dim"], defaults)
     name = "softmax_rope" if rotation["fraction"] == 1 else "softmax_partial_rope"
-    softmax = from_catalogue(name, heads=heads, rotation=rotation)
+    softmax = attention(name, heads, rotation, window_size(config, None))
     silu_activation(config)
     lightning = _lightning(heads, num_layers)
     one_expert(config)

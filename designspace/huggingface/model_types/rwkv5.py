@@ -37,7 +37,7 @@ def matrix_stack(config: Config, name: str) -> Stack:
     )
     config.note("heads", f"attention_hidden_size / head_size = {channels // width}")
     config.note("token shift", "in code: q, k and v share one shift of their input; a convolution of v stands for it")
-    inner = config.integer("intermediate_size", default=max(7 * hidden // 2 // 32 * 32, 1))
+    inner = config.integer("intermediate_size", default=max(7 * hidden // 2 // 32 * 32, 1), because="3.5 * hidden size")
     layers = [layer(mixer, mlp(hidden, inner), norm="layer")] * config.depth(
         "num_hidden_layers", default=DEFAULTS.layers
     )

@@ -90,7 +90,12 @@ def test_keys_that_are_unknown_or_approximated_stand_at_themselves() -> None:
     text = given("llama-2-7b.json", magic=3)
     assert at(text, "magic") == '"magic": 3'
     hgrn = json.dumps({"model_type": "hgrn", "use_lower_bound": True}, indent=1)
-    assert at(hgrn, "use_lower_bound") == '"use_lower_bound": true'
+    assert at(hgrn, "approximated[0]") == '"use_lower_bound": true'
+
+
+def test_an_approximation_of_the_code_stands_at_the_model_type() -> None:
+    assert at(given("nemotron-3-nano-30b.json", time_step_min=0.002), "approximated[0]") == '"time_step_min": 0.002'
+    assert at(json.dumps({"model_type": "nemotron_h"}, indent=1), "approximated[0]") == '"model_type": "nemotron_h"'
 
 
 @pytest.mark.parametrize(
@@ -110,14 +115,27 @@ def test_an_error_about_a_nested_key_stands_at_it(keys: dict[str, Any], name: st
     assert caught.value.line == next(number for number, line in enumerate(text.splitlines(), 1) if name in line)
 
 
-def test_a_file_without_a_model_type_stands_at_its_start() -> None:
-    assert places(given("mamba2-2.7b-ss.json")).span("blocks[0].mixer.readout").line == 1
+def test_a_file_without_a_model_type_stands_at_what_tells_its_kind() -> None:
+    assert at(given("mamba2-2.7b-ss.json"), "blocks[0].mixer.readout") == '"ssm_cfg"'
+
+
+@pytest.mark.parametrize(
+    ("keys", "name"),
+    [
+        ({"model_type": "nemotron_h", "hybrid_override_pattern": "M*M-"}, "hybrid_override_pattern"),
+        ({"model_type": "lfm2", "full_attn_idxs": [1, 3], "num_hidden_layers": 4}, "full_attn_idxs"),
+        ({"model_type": "cohere2", "sliding_window_pattern": 4}, "sliding_window_pattern"),
+    ],
+)
+def test_a_mixer_stands_at_the_key_that_says_which_layers_differ(keys: dict[str, Any], name: str) -> None:
+    text = json.dumps(keys, indent=1)
+    assert at(text, "blocks[1].mixer.readout").startswith(f'"{name}": ' if name != "full_attn_idxs" else f'"{name}"')
 
 
 def test_findings_carry_these_places() -> None:
     text = given("falcon-40b.json", torch_dtype="float16")
     loaded = load_config(parse(text, "config.json"))
-    report = check(loaded.candidate, document=loaded.document, approximated=loaded.approximated)
+    report = check(loaded.candidate, document=loaded.document)
     lines = {finding.path: finding.span.line for finding in report.findings if finding.span is not None}
     assert lines
     assert all(places(text).span(path).line == line for path, line in lines.items())

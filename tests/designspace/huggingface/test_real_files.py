@@ -84,13 +84,15 @@ def test_axes_of_qwen_vl_are_the_plain_rotation_under_all_its_names(kinds: dict[
     assert mixer.rotation.fraction == 1
 
 
-def test_shares_of_rotating_channels_inside_and_outside_the_parameters_must_agree() -> None:
-    """nvidia/Qwen3.6-27B-NVFP4 holds partial_rotary_factor twice."""
+def test_shares_of_rotating_channels_inside_and_outside_the_parameters() -> None:
+    """nvidia/Qwen3.6-27B-NVFP4 holds partial_rotary_factor twice; transformers reads the nested one."""
     keys = {"model_type": "qwen3_5_text", "partial_rotary_factor": 0.25}
     parameters = {"rope_type": "default", "rope_theta": 1e7, "mrope_section": [11, 11, 10]}
     assert mixers(**keys, rope_parameters=parameters | {"partial_rotary_factor": 0.25})[3].rotation.fraction == 0.25
-    with pytest.raises(SpecError, match="partial_rotary_factor"):
-        result(**keys, rope_parameters=parameters | {"partial_rotary_factor": 0.5})
+    inside = {"rope_parameters": parameters | {"partial_rotary_factor": 0.5}}
+    assert mixers(**keys, **inside)[3].rotation.fraction == 0.5
+    assert "0.25" in result(**keys, **inside).derived["partial_rotary_factor"]
+    assert "partial_rotary_factor" not in result(model_type="qwen3_5_text", **inside).derived
 
 
 def test_axes_do_not_hide_a_scaling() -> None:

@@ -1,0 +1,283 @@
+"""Static claims against probes: what a rule predicts for a measured quantity, and whether the measurement agrees.
+
+A claim about a value (score std, gain, half-life, ...) is confirmed or contradicted within its tolerance. A claim about
+what declared ranges allow is confirmed where a probe reaches it, and otherwise stays `not measured`: the start of
+training does not contradict what training may do. `faults` are what a sound tuple cannot cause: the form that computes
+it is wrong. Tolerances: theory.md section 3.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from checkers import scores, zeros
+from checkers.finding import Fault, Probed
+from checkers.growth import output_gain
+from checkers.rule import Context, Site
+from designspace.cost import mixer_cost
+from designspace.decay import half_life
+from designspace.measurement import Measurement
+from designspace.mixer import MixerSpec
+from designspace.spec import Range
+from designspace.streams import decay_slots, shares_step, stream_counts
+
+SCORE_STD = GAIN = 0.15  # relative
+SCORE_NOISE = 0.02  # absolute, of a near-zero fraction
+HALF_LIFE = 0.1  # relative
+BELOW_TOP = 0.01  # of the heads and channels lie above the longest half-life that is reported
+LEAST_STEP = 1e-6
+EXACT = 1e-9  # float64 rounding, relative to the rms
+FORM = 1e-6  # difference of two forms in float64, relative to the rms
+IGNORED = 0.01  # response to a key below which the form does not read it
+NEAR_ZERO_ETA = 1e-3  # of the mean |eta|
+COLLAPSED = 0.3  # distance to the mean token
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """What a rule expects of a quantity: anything from `low` to `high`; `within` is already part of both.
+
+    `reached`: the claim is only that such values occur, so other measurements do not contradict it.
+    """
+
+    quantity: str
+    low: float
+    high: float
+    reached: bool = False
+
+    def confirmed(self, measured: Measurement) -> bool:
+        """The interval of the measurement meets the expected one."""
+        return self.low - measured.uncertainty <= measured.value <= self.high + measured.uncertainty
+
+
+Predict = Callable[[Site, Callable[[str], Measurement | None]], Iterable[Prediction]]
+
+
+def probed(rule: str, context: Context, path: str) -> Probed:
+    """What the probes say about a finding of `rule` at `path`."""
+    site = _site(context, path)
+    predict = PREDICTIONS.get(rule)
+    if predict is None or site is None:
+        return Probed(verdict="not measured")
+    place = WHOLE if rule in ABOUT_STACK else site.path
+
+    def measured(quantity: str) -> Measurement | None:
+        return context.measured(quantity, place)
+
+    pairs = [(one, found) for one in predict(site, measured) if (found := measured(one.quantity)) is not None]
+    if not pairs:
+        return Probed(verdict="not measured")
+    worst = min(pairs, key=lambda pair: pair[0].confirmed(pair[1]))
+    return _probed(*worst)
+
+
+def _probed(prediction: Prediction, measured: Measurement) -> Probed:
+    agrees = prediction.confirmed(measured)
+    verdict = "confirmed" if agrees else "not measured" if prediction.reached else "contradicted"
+    return Probed(
+        verdict=verdict,
+        quantity=measured.quantity,
+        value=measured.value,
+        uncertainty=measured.uncertainty,
+        unit=measured.unit,
+        expected=(_bound(prediction.low), _bound(prediction.high)),
+        draws=measured.draws,
+        length=measured.length,
+    )
+
+
+def _bound(value: float) -> float | None:
+    """JSON has no infinity: an open end is null."""
+    return value if abs(value) < float("inf") else None
+
+
+def _site(context: Context, path: str) -> Site | None:
+    """The mixer that a path of the spec is about; the first one for a path of the whole stack."""
+    holding = [site for site in context.sites if path == site.path or path.startswith(f"{site.path}.")]
+    return max(holding, key=lambda site: len(site.path)) if holding else next(iter(context.sites), None)
+
+
+def around(value: float, relative: float, absolute: float = 0.0) -> tuple[float, float]:
+    """The interval of a prediction with its tolerance."""
+    slack = max(abs(value) * relative, absolute)
+    return value - slack, value + slack
+
+
+def score_std(site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD501: the predicted standard deviation."""
+    found = None if site.mixer.features.is_static else scores.score_moments(site.mixer)
+    if found is not None:
+        yield Prediction("score_std", *around(found.std, SCORE_STD))
+
+
+def gain(site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
+    """CD601: between the gains of the slowest and the fastest head, at the length that was probed."""
+    one = measured("output_gain")
+    found = None if one is None or one.length is None else output_gain(site.mixer, one.length)
+    if found is not None:
+        yield Prediction("output_gain", found.lowest * (1.0 - GAIN), found.highest * (1.0 + GAIN))
+
+
+def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD701: the half-life at the upper end of the initial range.
+
+    The compiled mixer lays its heads and channels in the middle of cells, evenly in log(1 - a), so that few of them
+    stay half a cell below the end; of many the probe reports the 99 % quantile.
+    """
+    decay = site.mixer.decay
+    initial = decay.initial_range
+    if initial is None or initial[1] >= 1.0:
+        return
+    short = _below_the_end(site.mixer, initial)
+    longest = half_life(initial[1])
+    yield Prediction("longest_half_life", longest * short * (1.0 - HALF_LIFE), longest * (1.0 + HALF_LIFE))
+
+
+def _below_the_end(mixer: MixerSpec, initial: Range) -> float:
+    """Reported over longest half-life: what half a cell, or the quantile, leaves of it."""
+    streams, slots = stream_counts(mixer).value, decay_slots(mixer)
+    if mixer.decay.source == "constant":
+        return 1.0
+    if shares_step(mixer):  # rates rise evenly over the channels, so only the first of them is slow
+        smallest, largest = mixer.scaling.initial or scores.DEFAULT_DT
+        return float((largest / max(smallest, LEAST_STEP)) ** -max(0.5 / streams, BELOW_TOP * slots))
+    return float(((1.0 - initial[0]) / (1.0 - initial[1])) ** -max(0.5 / (streams * slots), BELOW_TOP))
+
+
+def near_zero(site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD201, CD202: the near-zero fractions at the three scales."""
+    fractions = zeros.selectivity(scores.effective_readout(site.mixer)).fractions
+    for spread, fraction in zip(zeros.SPREADS, fractions, strict=True):
+        yield Prediction(f"near_zero_fraction_at_{spread:g}", *around(fraction, 0.0, SCORE_NOISE))
+
+
+def fixed_coefficients(_site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD203: no coefficient changes with the tokens."""
+    yield Prediction("alpha_change", 0.0, EXACT)
+
+
+def blind(_site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD301: permuting the past leaves the output of the mixer alone."""
+    yield Prediction("last_output", 0.0, EXACT)
+
+
+def leak(_site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD901: later tokens change earlier outputs."""
+    yield Prediction("later_tokens", EXACT, float("inf"))
+
+
+def expansion(_site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD602: a step whose norm is above 1 occurs."""
+    yield Prediction("largest_step_norm", 1.0 + FORM, float("inf"), reached=True)
+
+
+def vanishing(_site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
+    """CD603: eta changes its sign, or comes near 0."""
+    negative = measured("eta_negative")
+    if negative is not None and negative.value > 0.0:
+        yield Prediction("eta_negative", FORM, 1.0, reached=True)
+    else:
+        yield Prediction("eta_smallest", 0.0, NEAR_ZERO_ETA, reached=True)
+
+
+def overflow(site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
+    """CD604: a number overflows within the tokens probed, in the format of the target."""
+    quantity = f"finite_length_{site.target.dtype}"
+    one = measured(quantity)
+    if one is not None and one.length is not None:
+        yield Prediction(quantity, 0.0, one.length - 1.0, reached=True)
+
+
+def state(site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD102: the bytes of the state in closed form."""
+    found = mixer_cost(
+        site.mixer,
+        model_dim=site.context.candidate.model.model_dim,
+        target=site.target,
+        borrows_values=site.located.borrows_values,
+    )
+    if found.state_bytes:
+        yield Prediction("state_bytes", *around(found.state_bytes, 0.0))
+
+
+def collapse(_site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD704: tokens are close to their mean after the last layer."""
+    yield Prediction("distance_to_mean", 0.0, COLLAPSED)
+
+
+WHOLE = "model"  # path of the measurements of the whole stack
+ABOUT_STACK = ("rank-collapse",)
+PREDICTIONS: MappingProxyType[str, Predict] = MappingProxyType(  # by rule
+    {
+        "score-scale": score_std,
+        "numerator-grows": gain,
+        "short-horizon": horizon,
+        "fragile-zero-set": near_zero,
+        "positive-floor": near_zero,
+        "input-independent": fixed_coefficients,
+        "position-blind": blind,
+        "future-leak": leak,
+        "evolution-expands": expansion,
+        "normalization-can-vanish": vanishing,
+        "stabiliser-missing": overflow,
+        "lifted-state-exceeds-cache": state,
+        "rank-collapse": collapse,
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What every sound form keeps: a quantity at most (or at least) `bound`."""
+
+    bound: float
+    fault: str
+    at_least: bool = False
+
+    def broken(self, value: float) -> bool:
+        """The measurement is beyond the bound."""
+        return value < self.bound if self.at_least else value > self.bound
+
+
+LIMITS: MappingProxyType[str, Limit] = MappingProxyType(
+    {
+        "later_tokens": Limit(EXACT, "an output changes with later tokens: the form leaks the future"),
+        "deviation": Limit(FORM, "the form is not linear in the values"),
+        "row_sum_deviation": Limit(FORM, "rows do not sum to what the definition gives"),
+        "differs_from_quadratic": Limit(FORM, "the form differs from the parallel form"),
+        "differs_from_recurrent": Limit(FORM, "the form differs from the recurrent form"),
+        "differs_from_definition": Limit(FORM, "the form differs from the float64 definition"),
+        "outside_support": Limit(EXACT, "keys outside the window or chunk change the output"),
+        "padding_effect": Limit(FORM, "padding to the right changes the outputs"),
+        "batch_effect": Limit(FORM, "the other sequences of a batch change the outputs"),
+        "response": Limit(IGNORED, "the form ignores this key", at_least=True),
+    }
+)
+
+
+def faults(context: Context) -> tuple[Fault, ...]:
+    """What the probes found that no sound form of the tuple does."""
+    exempt = {site.path for site in context.sites if _reads_ahead(site)}
+    return tuple(
+        Fault(
+            probe=one.probe,
+            quantity=one.quantity,
+            path=one.path,
+            value=one.value,
+            limit=limit.bound,
+            message=f"{limit.fault} ({one.quantity} = {one.value:.3g}, limit {limit.bound:g}; the largest of"
+            f" {one.draws} draws)"
+            if not limit.at_least
+            else f"{limit.fault} (`{one.quantity.partition('.')[2]}`: response {one.value:.3g}, at least"
+            f" {limit.bound:g} expected; the smallest of {one.draws} draws)",
+        )
+        for one in context.measurements
+        if (limit := LIMITS.get(one.quantity.partition(".")[0])) is not None
+        and limit.broken(one.value)
+        and not (one.quantity in ("later_tokens", "padding_effect") and (one.path in exempt or one.path == WHOLE))
+    )
+
+
+def _reads_ahead(site: Site) -> bool:
+    """The design itself reads later tokens, which is a finding of its own."""
+    return site.mixer.support.mask == "none" or site.mixer.features.map_over == "sequence"

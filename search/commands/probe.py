@@ -1,0 +1,125 @@
+"""`sextant probe`: what the compiled module measures, with uncertainties; also what `lint --probe` uses."""
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from search.commands import screen
+from search.commands.specs import Spec
+
+if TYPE_CHECKING:
+    from designspace.candidate import Candidate
+    from designspace.measurement import Measurement
+
+SEEDS = 8
+Seeds = Annotated[int, typer.Option("--seeds", min=2, help="Independent weights and tokens of each measurement.")]
+
+
+def probe(
+    spec: Spec,
+    only: Annotated[str, typer.Option(help="Probes to run: names, separated by commas; all without it.")] = "",
+    seeds: Seeds = SEEDS,
+    seed: Annotated[int, typer.Option(min=0, help="Where the random streams of all draws start.")] = 0,
+    output_format: screen.Format = screen.DataFormat.TEXT,
+) -> None:
+    """Measure a candidate: build its mixers and its stack at small sizes and take every probe of theory, section 3.
+
+    A number with ± is a mean over the seeds with the half-width of its 95 % interval; one without is the largest or
+    smallest of them. Exit code 1: the implementation does what no sound one can (leaks the future, ignores a key,
+    differs from another form).
+
+    \b
+    Example: sextant probe catalogue:gated_deltanet
+    Example: sextant probe my.yaml --only score_scale,horizon --seeds 4 --format json
+    """
+    from checkers.confirmation import faults
+    from checkers.rule import Context
+    from designspace.specfile import load
+
+    candidate = load(spec)
+    found = measured(candidate, only=_names(only), seeds=seeds, seed=seed)
+    broken = faults(Context(candidate, found))
+    if output_format == screen.DataFormat.JSON:
+        screen.print_json(
+            {
+                "schema": "sextant.measurements/1",
+                "candidate": candidate.name,
+                "measurements": [one.model_dump(mode="json") for one in found],
+                "faults": [one.model_dump(mode="json") for one in broken],
+            }
+        )
+    else:
+        _print(found)
+        for fault in broken:
+            typer.echo(f"fault at {fault.path}: {fault.message}")
+    if broken:
+        raise typer.Exit(1)
+
+
+def measured(
+    candidate: "Candidate", *, only: Sequence[str] = (), seeds: int = SEEDS, seed: int = 0
+) -> "tuple[Measurement, ...]":
+    """The measurements of a candidate on one thread.
+
+    Raises:
+        SpecError: a name that is no probe.
+    """
+    from designspace import units
+    from designspace.errors import SpecError
+    from designspace.events import nearest, quoted
+
+    known = units.names("workers.probes")
+    for name in only:
+        if name not in known:
+            close = nearest(name, known)
+            remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
+            raise SpecError(f"{quoted(name)} is no probe; {remedy}")
+    import torch
+
+    from workers.probe import probe as run  # seconds to import
+
+    torch.set_num_threads(1)  # small sizes: more threads wait for each other
+    return tuple(run(candidate, seed, only=only, draws=seeds))
+
+
+def measuring(seeds: int) -> "Callable[[Candidate], tuple[Measurement, ...]]":
+    """`measured` that probes a candidate once, however often it is judged."""
+    from designspace.canonical import fingerprint
+
+    known: dict[tuple[str, int], tuple[Measurement, ...]] = {}
+
+    def measure(candidate: "Candidate") -> "tuple[Measurement, ...]":
+        key = (fingerprint(candidate), candidate.target.seq_len)
+        if key not in known:
+            known[key] = measured(candidate, seeds=seeds)
+        return known[key]
+
+    return measure
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def _print(found: "tuple[Measurement, ...]") -> None:
+    from designspace.units import discover
+    from workers.probe import PACKAGE, Probe
+
+    meanings = {
+        name: text for unit in discover(PACKAGE, "probe", Probe).values() for name, text in unit.quantities.items()
+    }
+    console = screen.console()
+    for path, group in groupby(found, key=lambda one: one.path):
+        rows = [
+            [one.probe, one.quantity, _number(one), one.unit, one.length, one.draws, meanings.get(one.quantity, "")]
+            for one in group
+        ]
+        columns = ["probe", "quantity", "value", "unit", "length", "seeds", "what it is"]
+        console.print(path)
+        console.print(screen.table(columns, rows))
+
+
+def _number(one: "Measurement") -> str:
+    return f"{one.value:.4g} ± {one.uncertainty:.2g}" if one.uncertainty else f"{one.value:.4g}"
