@@ -25,6 +25,7 @@ SCORE_STD = GAIN = 0.15  # relative
 SCORE_NOISE = 0.02  # absolute, of a near-zero fraction
 HALF_LIFE = 0.1  # relative
 BELOW_TOP = 0.01  # of the heads and channels lie above the longest half-life that is reported
+SHORT_STEPS = 0.1  # absolute, of a half-life
 LEAST_STEP = 1e-6
 EXACT = 1e-9  # float64 rounding, relative to the rms
 FORM = 1e-6  # difference of two forms in float64, relative to the rms
@@ -130,7 +131,8 @@ def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
         return
     short = _below_the_end(site.mixer, initial)
     longest = half_life(initial[1])
-    yield Prediction("longest_half_life", longest * short * (1.0 - HALF_LIFE), longest * (1.0 + HALF_LIFE))
+    low, high = longest * short * (1.0 - HALF_LIFE), longest * (1.0 + HALF_LIFE)
+    yield Prediction("longest_half_life", low - SHORT_STEPS, high + SHORT_STEPS)
 
 
 def _below_the_end(mixer: MixerSpec, initial: Range) -> float:

@@ -148,9 +148,7 @@ CASES: list[tuple[str, dict[str, Any], Outputs, str]] = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("fields", "outputs", "quantity"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
-)
+@pytest.mark.parametrize(("name", "fields", "outputs", "quantity"), CASES)
 def test_faulty_form_is_caught_while_the_design_stays_clean(
     name: str, fields: dict[str, Any], outputs: Outputs, quantity: str
 ) -> None:

@@ -26,13 +26,13 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
     found = [_log_decay(subject, draw) for draw in range(subject.draws)]
     half_lives = [_half_life(one.flatten(0, 1).quantile(0.5, dim=0)) for one in found]
     averages = [_half_life(one.mean((0, 1))) for one in found]
-    yield from subject.mean(
-        "longest_half_life", [_quantile(one, TOP) for one in half_lives], length=LENGTH, unit="steps"
-    )
-    yield from subject.mean(
-        "shortest_half_life", [_quantile(one, 1.0 - TOP) for one in half_lives], length=LENGTH, unit="steps"
-    )
-    yield from subject.mean("mean_half_life", [_quantile(one, TOP) for one in averages], length=LENGTH, unit="steps")
+    for quantity, values, share in (
+        ("longest_half_life", half_lives, TOP),
+        ("shortest_half_life", half_lives, 1.0 - TOP),
+        ("mean_half_life", averages, TOP),
+    ):
+        reported = [_quantile(one, share) for one in values]
+        yield from subject.mean(quantity, reported, length=LENGTH, unit="steps")
     yield from subject.smallest("smallest_decay", [math.exp(float(one.min())) for one in found], length=LENGTH)
     yield from subject.largest("largest_decay", [math.exp(float(one.max())) for one in found], length=LENGTH)
 

@@ -23,7 +23,7 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
 
 
 def _effect(subject: Subject, draw: int) -> float | None:
-    """Change of the last output when keys and values before its support are replaced, over its rms; None without any."""
+    """Change of the last output when what stands before its support is replaced, over its rms; None if nothing does."""
     spec = narrowed(subject.small)
     signals = subject.signals(spec, draw, subject.length)
     seen = torch.nonzero(terms.support_mask(spec, subject.length)[-1])
