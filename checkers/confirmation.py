@@ -14,6 +14,7 @@ from checkers import scores, zeros
 from checkers.finding import Fault, Probed
 from checkers.growth import output_gain
 from checkers.rule import Context, Site
+from checkers.rules.score_scale import MEASURED_WITHIN
 from designspace.cost import mixer_cost
 from designspace.decay import half_life
 from designspace.measurement import Measurement
@@ -21,7 +22,7 @@ from designspace.mixer import MixerSpec
 from designspace.spec import Range
 from designspace.streams import decay_slots, shares_step, stream_counts
 
-SCORE_STD = GAIN = 0.15  # relative
+GAIN = 0.15  # relative
 SCORE_NOISE = 0.02  # absolute, of a near-zero fraction
 HALF_LIFE = 0.1  # relative
 BELOW_TOP = 0.01  # of the heads and channels lie above the longest half-life that is reported
@@ -106,15 +107,19 @@ def around(value: float, relative: float, absolute: float = 0.0) -> tuple[float,
 
 def score_std(site: Site, _measured: object) -> Iterator[Prediction]:
     """CD501: the predicted standard deviation."""
-    found = None if site.mixer.features.is_static else scores.score_moments(site.mixer)
+    mixer = site.mixer
+    judged = not mixer.features.is_static and mixer.scaling.gate != "index"  # the moments leave 1 / j out
+    found = scores.score_moments(mixer) if judged else None
     if found is not None:
-        yield Prediction("score_std", *around(found.std, SCORE_STD))
+        yield Prediction("score_std", *around(found.std, MEASURED_WITHIN))
 
 
 def gain(site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
     """CD601: between the gains of the slowest and the fastest head, at the length that was probed."""
     one = measured("output_gain")
-    found = None if one is None or one.length is None else output_gain(site.mixer, one.length)
+    if one is None or one.length is None or site.mixer.reads_target_length:  # a target longer than the probe
+        return
+    found = output_gain(site.mixer, one.length)
     if found is not None:
         yield Prediction("output_gain", found.lowest * (1.0 - GAIN), found.highest * (1.0 + GAIN))
 

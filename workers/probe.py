@@ -3,7 +3,7 @@
 Each file of `workers/probes/` measures one thing. Mixers are probed one by one on random tokens of unit rms in float64,
 the whole stack on random token numbers; each draw has weights and tokens of its own. Nothing is probed at full size:
 
-  mixer   at most 4 heads (64 where keys are narrow), values of at most 8 channels, long filters of at most 16 taps; keys
+  mixer   at most 4 heads (64 where keys are narrow), values of at most 8 channels, filters of at most 16 taps; keys
           keep their width where a probe is about scales (`scaled`) and have at most 16 channels elsewhere (`small`); a
           residual stream of at most 64 channels, or as many as a key
   stack   at most 2 layers per block (`rank` takes more), a vocabulary of 64, sequences of at most 24 tokens

@@ -90,7 +90,7 @@ def _measured_text(site: Site, found: Moments) -> str:
     measured = site.context.measured("score_std", site.path)
     if measured is None:
         return ""
-    agrees = abs(measured.value - found.std) <= max(measured.uncertainty, 0.1 * found.std)
+    agrees = abs(measured.value - found.std) <= measured.uncertainty + MEASURED_WITHIN * found.std
     return f"; a probe {'confirms' if agrees else 'contradicts'} this: {measured.value:.3g}"
 
 

@@ -55,12 +55,12 @@ def test_softmax_without_position_reports_cost_and_position():
 
 def test_report_has_the_published_shape():
     data = check(resolved({"mixer": EXP})).model_dump()
-    assert set(data) == {"schema", "tool_version", "candidate", "target", "verdicts", "findings", "summary"}
+    assert set(data) == {"schema", "tool_version", "candidate", "target", "verdicts", "findings", "summary", "faults"}
     assert data["schema"] == "sextant.report/1"
     assert set(data["candidate"]) == {"name", "fingerprint", "source"}
     assert set(data["summary"]) == {"errors", "warnings", "infos", "passed", "unknown"}
     assert set(data["verdicts"][0]) == {"code", "name", "principle", "verdict", "reason"}
-    keys = "code name principle severity path span message evidence assumptions sources fix suppressed"
+    keys = "code name principle severity path span message evidence assumptions sources fix suppressed fingerprint probe"
     assert set(data["findings"][0]) == set(keys.split())
 
 

@@ -239,7 +239,16 @@ SET: list[tuple[str, dict[str, Any], str]] = [
         "mixer:\n  decay:\n    granularity: scalar\n    range:\n      - 0.01  # low\n      - 1.0  # high\n"
         "    initial: [0.5, 0.9]\n",
     ),
-    ("mixer:\n  readout: {kind: exponential, softcap: }\n", {"readout.softcap": 30.0}, None),
+    (
+        "mixer:\n  readout:\n    kind: exponential\n    softcap:\n",
+        {"readout.softcap": 30.0},
+        "mixer:\n  readout:\n    kind: exponential\n    softcap: 30.0\n",
+    ),
+    (
+        "mixer: {decay: {granularity: scalar, range: &r [0.5, 0.9], initial: *r}}\n",
+        {"decay.source": "learned"},
+        "mixer: {decay: {granularity: scalar, range: &r [0.5, 0.9], initial: *r, source: learned}}\n",
+    ),
     (
         "mixer:\r\n  scaling:\r\n    base: 2.0\r\n",
         {"scaling.where": "q"},
@@ -276,7 +285,7 @@ SET: list[tuple[str, dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("text", "values", "expected"), SET, ids=lambda value: str(value)[:40])
-def test_a_value_is_set_where_it_stands_or_in_its_mapping(text: str, values: dict[str, Any], expected: str | None):
+def test_a_value_is_set_where_it_stands_or_in_its_mapping(text: str, values: dict[str, Any], expected: str):
     file = "a.json" if text.startswith("{") else "a.yaml"
     found = load_document(parse(text, file))
     scope = "blocks[0]" if "blocks" in text else "blocks[0].mixer"
@@ -285,7 +294,7 @@ def test_a_value_is_set_where_it_stands_or_in_its_mapping(text: str, values: dic
     paths = {split_path(edit.path): edit.value for edit in edits}
     new = with_values(text, found.document, paths, wanted.model_dump(by_alias=True))
     assert load_document(parse(new, file)).candidate == wanted
-    assert expected is None or new == expected.replace("GLA_LOW", str(GLA_LOW))
+    assert new == expected.replace("GLA_LOW", str(GLA_LOW))
 
 
 REASON = "a long enough reason"
@@ -490,3 +499,15 @@ def test_a_lasting_factor_has_the_half_life_it_promises(seq_len: int):
     factor = lasting_factor(seq_len, 0.125)
     assert half_life(factor) >= seq_len / 8
     assert factor < 1.0
+
+
+def test_safe_fixes_go_first_and_spare_unsafe_ones():
+    text = dump(loaded({"mixer": {**EXP, "execution": {"stabiliser": "none"}}}).candidate)
+    assert "CD603" in {one.code for one in judge(load_document(parse(text, "a.yaml"))).findings}
+    assert [one.code for one in fixed(text, "a.yaml", judge, unsafe=True).applied] == ["CD604"]
+
+
+def test_every_block_of_a_collapsing_run_gets_its_skip():
+    example = next(example for code, example in BRANCHES if code == "CD704")
+    after = fixed(dump(loaded(example).candidate), "a.yaml", only("CD704"), unsafe=True)
+    assert [block.skip.weight for block in after.loaded.candidate.blocks] == [1.0] * 4

@@ -122,10 +122,11 @@ def test_signed_scores_grow_with_the_root_of_the_length() -> None:
     assert found[PATH, "state_norm_slope"].value == pytest.approx(0.5, abs=0.1)
 
 
-def test_positive_features_and_values_with_a_mean_grow_with_the_length() -> None:
+def test_positive_features_and_values_with_a_mean_grow_faster() -> None:
+    """Drift 10.8 x 0.347 L beside noise 10.9 sqrt(L): 43 at 8 tokens, 254 at 64."""
     wide = {"features": {"map": "elu+1"}, "io": {"value_activation": "silu"}, "heads": {**HEADS, "state_dim": 64}}
     found = measured(wide, only=("growth",))
-    assert found[PATH, "output_gain_slope"].value == pytest.approx(1.0, abs=0.1)
+    assert found[PATH, "output_gain_slope"].value == pytest.approx(0.856, abs=0.1)
 
 
 def test_decay_bounds_the_output_and_has_its_half_life() -> None:

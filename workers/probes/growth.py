@@ -47,8 +47,8 @@ def _gains(subject: Subject, spec: MixerSpec, draw: int, lengths: list[int]) -> 
 
 
 def _with_other_values(subject: Subject, spec: MixerSpec, draw: int, length: int) -> Signals:
-    """Signals with the values of other tokens: in a residual stream of d channels, values and scores of the same L tokens
-    are correlated, and signed scores alone then add up to sqrt(1 + L / d) times as much.
+    """Signals with the values of other tokens: in a residual stream of d channels, values and scores of the same L
+    tokens are correlated, and signed scores alone then add up to sqrt(1 + L / d) times as much.
     """
     signals = subject.signals(spec, draw, length, batch=BATCH)
     other = subject.tokens(spec, draw, length, name="values", batch=BATCH)

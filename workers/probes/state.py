@@ -22,7 +22,7 @@ from workers.realise import random_signals
 
 LENGTH = 5  # tokens before the state is looked at
 MAX_NUMBERS = 2**23  # of a state that is probed
-DIGITS = 9  # decimal, to which equal numbers agree: products over a tensor power round differently
+DIGITS = 12  # decimal, to which equal numbers agree: products over a tensor power round differently
 
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
