@@ -197,10 +197,11 @@ def _state_values(mixer: MixerSpec) -> int:
         return 0
     exponential_gate = mixer.scaling.gate in ("exp", "exp_key")
     has_maximum = mixer.execution.stabiliser == "running_max" and (exponential_gate or mixer.score_is_additive)
-    previous = mixer.key_dim + mixer.heads.head_dim if mixer.lift.kind == "delay1" else 0
     own_shear = not mixer.shear.is_identity or mixer.scaling.learnable
-    states = mixer.heads.num_heads if own_shear else stream_counts(mixer).value
-    return states * (rows * _columns(mixer) + previous + has_maximum)
+    count = stream_counts(mixer)
+    states = mixer.heads.num_heads if own_shear else count.value
+    previous = count.key * mixer.key_dim + states * mixer.heads.head_dim if mixer.lift.kind == "delay1" else 0
+    return states * (rows * _columns(mixer) + has_maximum) + previous
 
 
 def _cache_values(mixer: MixerSpec) -> int:

@@ -29,6 +29,7 @@ from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
 from designspace.units import discover
 from workers.form import Form
+from workers.forms import quadratic
 from workers.initial import derived_seed, normal
 from workers.mixer import Mixer
 from workers.model import Model, build
@@ -45,6 +46,7 @@ MAX_CHANNELS = 256
 MAX_HEAD_DIM = 8
 MAX_KEY = 16  # key channels of a small mixer
 MAX_TAPS = 16
+MAX_LIFTED = 1024  # rows of a state; wider ones are probed in the parallel form, or with narrower keys
 MAX_MODEL_DIM = 64
 SMALL_VOCABULARY = 64
 SMALL_REPEAT = 2  # depth 2 is where a causal mask can begin to encode position
@@ -206,7 +208,7 @@ class Subject(Experiment):
     @cached_property
     def small(self) -> MixerSpec:
         """Few heads with narrow keys and values: everything that does not depend on the widths."""
-        return reduced(self.spec, max_key=MAX_KEY)
+        return small(self.spec)
 
     @property
     def length(self) -> int:
@@ -232,6 +234,8 @@ class Subject(Experiment):
             ).double()
             if self.injected is not None:
                 mixer.form = self.injected
+            elif (spec.lifted_dim or 0) > MAX_LIFTED:
+                mixer.form = quadratic.form
             self._made[spec, draw] = mixer
         return self._made[spec, draw]
 
@@ -286,6 +290,16 @@ class Stack(Experiment):
         return torch.randint(SMALL_VOCABULARY, (2, BATCH, length), generator=generator)
 
 
+def small(spec: MixerSpec) -> MixerSpec:
+    """The same mixer with few heads and narrow keys and values: narrower ones where phi lifts them to a high power."""
+    found = spec
+    for max_key in (MAX_KEY, MAX_KEY // 2, MAX_KEY // 4):
+        found = reduced(spec, max_key=max_key)
+        if (found.lifted_dim or 0) <= MAX_LIFTED:
+            break
+    return found
+
+
 def reduced(spec: MixerSpec, *, max_key: int | None) -> MixerSpec:
     """The same mixer with few heads and narrow values, and with keys of at most `max_key` channels where it allows it.
 
@@ -336,13 +350,13 @@ def shortened(candidate: Candidate, *, max_repeat: int = SMALL_REPEAT, length: i
 
 
 def _small_mixers(mixer: Any) -> Any:
-    """Mixers that share values must keep one width, which `reduced` gives them."""
+    """Mixers that share values must keep one width, which `small` gives them."""
     if isinstance(mixer, MixerSpec):
-        return reduced(mixer, max_key=MAX_KEY)
+        return small(mixer)
     branches = getattr(mixer, "parallel", None)
     if branches is None:
         return mixer
-    return mixer.model_copy(update={"parallel": tuple(reduced(one, max_key=MAX_KEY) for one in branches)})
+    return mixer.model_copy(update={"parallel": tuple(small(one) for one in branches)})
 
 
 def unit_rms(

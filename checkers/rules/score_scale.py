@@ -12,6 +12,7 @@ from designspace import readout as readouts
 from designspace.mixer import MixerSpec
 from designspace.spec import LARGEST, SMALLEST
 
+MEASURED_WITHIN = 0.15  # of the predicted std, beside the uncertainty of the measurement
 BASE_DIGITS = 3  # significant, of a base that a fix writes
 
 

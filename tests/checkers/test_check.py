@@ -60,7 +60,9 @@ def test_report_has_the_published_shape():
     assert set(data["candidate"]) == {"name", "fingerprint", "source"}
     assert set(data["summary"]) == {"errors", "warnings", "infos", "passed", "unknown"}
     assert set(data["verdicts"][0]) == {"code", "name", "principle", "verdict", "reason"}
-    keys = "code name principle severity path span message evidence assumptions sources fix suppressed fingerprint probe"
+    keys = (
+        "code name principle severity path span message evidence assumptions sources fix suppressed fingerprint probe"
+    )
     assert set(data["findings"][0]) == set(keys.split())
 
 

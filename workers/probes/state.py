@@ -13,6 +13,7 @@ from torch import Tensor
 from designspace.cost import DTYPE_BYTES
 from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
+from designspace.readout import monomials
 from designspace.spec import Dtype
 from workers.forms import recurrent
 from workers.layers import ShortConvolution
@@ -21,6 +22,7 @@ from workers.probe import Probe, Subject
 from workers.realise import random_signals
 
 LENGTH = 5  # tokens before the state is looked at
+MAX_ROWS = 2**14  # of a tensor power that is probed
 MAX_NUMBERS = 2**23  # of a state that is probed
 DIGITS = 12  # decimal, to which equal numbers agree: products over a tensor power round differently
 
@@ -28,6 +30,8 @@ DIGITS = 12  # decimal, to which equal numbers agree: products over a tensor pow
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     spec = subject.spec
     if recurrent.form.invalid_reason(spec) is not None or spec.lift.kind == "shift":
+        return
+    if spec.key_dim ** max(monomials(spec.readout), default=1) > MAX_ROWS:
         return
     if (spec.lifted_dim or 1) * spec.heads.num_heads * spec.heads.head_dim > MAX_NUMBERS:
         return
