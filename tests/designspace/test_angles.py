@@ -107,7 +107,7 @@ def test_scaling_that_leaves_the_angles_alone_is_no_other_function() -> None:
     ("rotation", "complaint"),
     [
         ({"scaling": {"kind": "yarn", "factor": 4.0}}, "original_length"),
-        ({"scaling": {"kind": "llama3", "original_length": 8, "low": 4.0, "high": 4.0}}, "smaller than"),
+        ({"scaling": {"kind": "llama3", "original_length": 8, "low": 5.0, "high": 4.0}}, "`low` must"),
         ({"scaling": {"kind": "longrope", "original_length": 8}}, "short_factors"),
         ({"scaling": {"kind": "linear"}, "source": "learned"}, "constant angles"),
         ({"scaling": {"kind": "yarn", "original_length": 8}, "theta": 1.0}, "theta > 1"),
