@@ -88,6 +88,9 @@ def load(path: Path) -> Baseline:
         where = ".".join(map(str, first["loc"])) or "the file"
         message = f"no baseline of schema `sextant.baseline/1`: `{where}`: {first['msg']}; name another file."
         raise SpecError(message, file=str(path)) from None
+    except (RecursionError, ValueError):  # what `json` cannot take although it is JSON
+        message = "it nests too deep, or a number is too long, for a baseline; name another file."
+        raise SpecError(message, file=str(path)) from None
 
 
 def save(path: Path, baseline: Baseline) -> None:

@@ -1,13 +1,13 @@
 """`check`: the report of one candidate. Pure; the command line, the service and the search call this function."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from checkers import suppress
-from checkers.finding import Answer, Fault, Finding, Fix, Place, Probed, Report, Subject, Summary, Verdict
-from checkers.fingerprints import fingerprinted
+from checkers.finding import Fault, Finding, Fix, Place, Probed, Report, Subject, Summary, Verdict
+from checkers.fingerprints import Identities
 from checkers.rule import Context, Outcome, Rule, all_rules
 from checkers.settings import Settings
 from checkers.severity import severity
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from designspace.document import Document  # only its `span` is used, and a search has no document
 
 DISTRIBUTION = "sextant-search"
-SHAPE = 9  # family of the rules about files, not mixers
-RANK = ("fail", "unknown", "pass", "inapplicable")  # of a rule's answers, the first found decides
+CACHE = 64  # selections of rules: a run has one for each settings file
+RANK = {"fail": 0, "unknown": 1, "pass": 2, "inapplicable": 3}  # of a rule's answers, the first of the lowest decides
+
+Selectors = tuple[str, ...]
 
 
 def check(
@@ -41,9 +43,9 @@ def check(
         unread: keys of the config.json it came from that the importer does not know.
     """
     settings = settings or _default_settings()
-    rules = [rule for rule in all_rules() if settings.runs(rule)]
+    rules = _chosen(settings.select, settings.extend_select, settings.ignore)
     context = Context(candidate, tuple(measurements), unread=tuple(unread), thresholds=settings.thresholds)
-    found = tuple(suppress.suppressions(candidate))
+    found = suppress.suppressions(candidate)
 
     beyond = _beyond(candidate)
     judged = {
@@ -51,15 +53,16 @@ def check(
         for rule in rules
         if rule.stage == "spec"
     }
-    findings = suppress.silenced(_findings(rules, judged, context, settings, document), found)
+    finder = _Finder(context, settings, Identities(candidate), document)
+    findings = suppress.silenced(finder.findings(rules, judged), found)
 
     last = replace(context, unused=suppress.unused(findings, found, rules))
     late = {rule.code: tuple(rule.check(last)) for rule in rules if rule.stage == "report"}
-    findings += suppress.silenced(_findings(rules, late, last, settings, document), found)
+    findings += suppress.silenced(finder.findings(rules, late), found)
 
     verdicts = tuple(_verdict(rule, (judged | late)[rule.code]) for rule in rules)
-    ordered = tuple(sorted(fingerprinted(findings, candidate), key=_position))
-    return Report(
+    ordered = tuple(sorted(findings, key=_position))
+    report = Report(
         tool_version=_tool_version(),
         candidate=Subject(
             name=candidate.name,
@@ -70,16 +73,23 @@ def check(
         verdicts=verdicts,
         findings=ordered,
         summary=summary(ordered, verdicts),
-        faults=_faults(context),
+        faults=_faults(context, document),
+        measured=len(context.measurements),
+        layers=tuple(block.repeat for block in candidate.blocks),
     )
+    context.release()
+    return report
 
 
-def _faults(context: Context) -> tuple[Fault, ...]:
+def _faults(context: Context, document: "Document | None") -> tuple[Fault, ...]:
     if not context.measurements:
         return ()
     from checkers import confirmation  # nothing to compare in most checks
 
-    return confirmation.faults(context)
+    found = confirmation.faults(context)
+    if document is None:
+        return found
+    return tuple(one.model_copy(update={"span": _place(document, one.path)}) for one in found)
 
 
 def _probed(rule: Rule, outcome: Outcome, context: Context) -> Probed | None:
@@ -97,7 +107,14 @@ def _beyond(candidate: Candidate) -> tuple[Outcome, ...]:
 
 def _of_mixers(rule: Rule, beyond: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
     """Rules about files have nothing to say of a mixer outside the grammar."""
-    return beyond if rule.principle < SHAPE else ()
+    return beyond if rule.about_mixers else ()
+
+
+@lru_cache(CACHE)
+def _chosen(select: Selectors, extend_select: Selectors, ignore: Selectors) -> tuple[Rule, ...]:
+    """The rules that run."""
+    settings = Settings(select=select, extend_select=extend_select, ignore=ignore)
+    return tuple(rule for rule in all_rules() if settings.runs(rule))
 
 
 @cache
@@ -112,43 +129,44 @@ def _tool_version() -> str:
     return version(DISTRIBUTION)
 
 
-def _findings(
-    rules: Sequence[Rule],
-    judged: dict[str, tuple[Outcome, ...]],
-    context: Context,
-    settings: Settings,
-    document: "Document | None",
-) -> list[Finding]:
-    return [
-        _finding(rule, outcome, context, settings, document)
-        for rule in rules
-        for outcome in judged.get(rule.code, ())
-        if outcome.kind is not None
-    ]
+@dataclass(frozen=True, slots=True)
+class _Finder:
+    """Makes the findings of one report."""
 
+    context: Context
+    settings: Settings
+    identities: Identities
+    document: "Document | None"
 
-def _finding(
-    rule: Rule, outcome: Outcome, context: Context, settings: Settings, document: "Document | None"
-) -> Finding:
-    if outcome.kind is None:
-        raise ValueError(f"{rule.code}: an outcome without a `kind` is no finding.")
-    level = severity(outcome.kind, context.target, lowered=outcome.lowered)
-    return Finding(
-        code=rule.code,
-        name=rule.name,
-        principle=rule.principle,
-        severity=settings.mapped(rule, level),
-        path=outcome.path,
-        span=None if document is None else _place(document, outcome.path),
-        message=outcome.reason,
-        evidence=dict(outcome.evidence),
-        assumptions=outcome.assumptions,
-        sources=outcome.sources or rule.references,
-        fix=outcome.fix
-        or (Fix(applicability="display", edits=(), note=rule.fix) if outcome.answer == "fail" else None),
-        suppressed=None,
-        probe=_probed(rule, outcome, context),
-    )
+    def findings(self, rules: Sequence[Rule], judged: dict[str, tuple[Outcome, ...]]) -> list[Finding]:
+        return [
+            self.finding(rule, outcome)
+            for rule in rules
+            for outcome in judged.get(rule.code, ())
+            if outcome.kind is not None
+        ]
+
+    def finding(self, rule: Rule, outcome: Outcome) -> Finding:
+        if outcome.kind is None:
+            raise ValueError(f"{rule.code}: an outcome without a `kind` is no finding.")
+        level = severity(outcome.kind, self.context.target, lowered=outcome.lowered)
+        return Finding(
+            code=rule.code,
+            name=rule.name,
+            principle=rule.principle,
+            severity=self.settings.mapped(rule, level),
+            path=outcome.path,
+            span=None if self.document is None else _place(self.document, outcome.path),
+            message=outcome.reason,
+            evidence=dict(outcome.evidence),
+            assumptions=outcome.assumptions,
+            sources=outcome.sources or rule.references,
+            fix=outcome.fix
+            or (Fix(applicability="display", edits=(), note=rule.fix) if outcome.answer == "fail" else None),
+            suppressed=None,
+            fingerprint=self.identities.fingerprint(rule, outcome.path),
+            probe=_probed(rule, outcome, self.context),
+        )
 
 
 def _place(document: "Document", path: str) -> Place:
@@ -159,18 +177,30 @@ def _place(document: "Document", path: str) -> Place:
 def _verdict(rule: Rule, outcomes: tuple[Outcome, ...]) -> Verdict:
     """The answer over all mixers: one fail is a fail, one unknown is unknown; unknown never reads as pass."""
     if not outcomes:
-        return _answered(rule, "unknown", "not applicable: nothing in this candidate to judge")
-    worst = min((outcome.answer for outcome in outcomes), key=RANK.index)
-    like = [outcome for outcome in outcomes if outcome.answer == worst]
-    reasons = list(dict.fromkeys(outcome.reason for outcome in like))
-    reason = reasons[0] if len(reasons) == 1 else f"{reasons[0]} ({len(reasons) - 1} more alike)"
-    if worst == "inapplicable":
-        return _answered(rule, "unknown", f"not applicable: {reason}")
-    return _answered(rule, worst, reason)
+        return _answered(rule, Outcome("inapplicable", "", "nothing in this candidate to judge"))
+    if len(outcomes) == 1:
+        return _answered(rule, outcomes[0])
+    worst = min(outcomes, key=_rank)
+    others = {outcome.reason for outcome in outcomes if outcome.answer == worst.answer}
+    return _answered(rule, worst, others=len(others) - 1)
 
 
-def _answered(rule: Rule, answer: Answer, reason: str) -> Verdict:
-    return Verdict(code=rule.code, name=rule.name, principle=rule.principle, verdict=answer, reason=reason)
+def _rank(outcome: Outcome) -> int:
+    return RANK[outcome.answer]
+
+
+def _answered(rule: Rule, deciding: Outcome, *, others: int = 0) -> Verdict:
+    """The verdict of the outcome that decides; `others` answer alike for other reasons."""
+    reason = f"{deciding.reason} ({others} more alike)" if others else deciding.reason
+    return Verdict(
+        code=rule.code,
+        name=rule.name,
+        principle=rule.principle,
+        verdict="unknown" if deciding.answer == "inapplicable" else deciding.answer,
+        reason=f"not applicable: {reason}" if deciding.answer == "inapplicable" else reason,
+        path=deciding.path,
+        evidence=dict(deciding.evidence),
+    )
 
 
 def _position(finding: Finding) -> tuple[list[tuple[bool, int, str]], str, str]:

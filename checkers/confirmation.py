@@ -6,30 +6,39 @@ training does not contradict what training may do. `faults` are what a sound tup
 it is wrong. Tolerances: theory.md section 3.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from checkers import scores, zeros
 from checkers.finding import Fault, Probed
-from checkers.growth import output_gain
+from checkers.growth import SETTLED, typical_gain
+from checkers.initial_decay import heads as initial_heads
+from checkers.initial_decay import start_range
+from checkers.projections import key_vector
 from checkers.rule import Context, Site
-from checkers.rules.score_scale import MEASURED_WITHIN
-from designspace.cost import mixer_cost
-from designspace.decay import half_life
+from designspace.decay import between, half_life, schedule
 from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
+from designspace.position import position_codes
+from designspace.scaling import DT_INITIAL
 from designspace.spec import Range
 from designspace.streams import decay_slots, shares_step, stream_counts
 
+SCORE = 0.15  # of the std; of the rms for the mean
 GAIN = 0.15  # relative
 SCORE_NOISE = 0.02  # absolute, of a near-zero fraction
 HALF_LIFE = 0.1  # relative
 BELOW_TOP = 0.01  # of the heads and channels lie above the longest half-life that is reported
 SHORT_STEPS = 0.1  # absolute, of a half-life
+ENDLESS = 1e5  # steps: a factor of 1, but for the distance that a start keeps from the ends of its range
+MEDIAN_SQUARE = 0.4549  # of a squared standard normal
+MEDIAN_OF_TWO = math.log(2.0)  # of the mean of two
 LEAST_STEP = 1e-6
 EXACT = 1e-9  # float64 rounding, relative to the rms
 FORM = 1e-6  # difference of two forms in float64, relative to the rms
+STATES = 0.75  # of one state for each token, as the largest tensor of a form
 IGNORED = 0.01  # response to a key below which the form does not read it
 NEAR_ZERO_ETA = 1e-3  # of the mean |eta|
 COLLAPSED = 0.3  # distance to the mean token
@@ -105,23 +114,25 @@ def around(value: float, relative: float, absolute: float = 0.0) -> tuple[float,
     return value - slack, value + slack
 
 
-def score_std(site: Site, _measured: object) -> Iterator[Prediction]:
-    """CD501: the predicted standard deviation."""
-    mixer = site.mixer
-    judged = not mixer.features.is_static and mixer.scaling.gate != "index"  # the moments leave 1 / j out
-    found = scores.score_moments(mixer) if judged else None
+def score_std(site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
+    """CD501: the predicted standard deviation and mean, at the length that was probed."""
+    one = measured("score_std")
+    length = site.target.seq_len if one is None or one.length is None else one.length
+    found = scores.score_moments(site.mixer, length)
     if found is not None:
-        yield Prediction("score_std", *around(found.std, MEASURED_WITHIN))
+        yield Prediction("score_std", *around(found.std, SCORE, EXACT * found.rms))
+        yield Prediction("score_mean", *around(found.mean, SCORE, SCORE * found.rms))
 
 
 def gain(site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
-    """CD601: between the gains of the slowest and the fastest head, at the length that was probed."""
+    """CD601: the root mean square of the gain over the heads as they start, at the length that was probed."""
     one = measured("output_gain")
     if one is None or one.length is None or site.mixer.reads_target_length:  # a target longer than the probe
         return
-    found = output_gain(site.mixer, one.length)
+    found = typical_gain(site.mixer, one.length)
     if found is not None:
-        yield Prediction("output_gain", found.lowest * (1.0 - GAIN), found.highest * (1.0 + GAIN))
+        settled = around(found, GAIN) if found <= SETTLED else (site.thresholds.numerator_grows.large, float("inf"))
+        yield Prediction("output_gain", *settled)
 
 
 def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
@@ -131,24 +142,62 @@ def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
     stay half a cell below the end; of many the probe reports the 99 % quantile.
     """
     decay = site.mixer.decay
-    initial = decay.initial_range
-    if initial is None or initial[1] >= 1.0:
+    initial = start_range(decay)
+    if decay.is_identity:
         return
-    short = _below_the_end(site.mixer, initial)
-    longest = half_life(initial[1])
+    if decay.source == "constant":
+        longest, short = half_life(max(schedule(decay, site.mixer.heads.num_heads))), 1.0
+    elif initial is None:
+        return
+    elif decay.map == "one_minus_bk2":
+        longest, short = half_life(_median_of_longhorn(site.mixer)), 1.0
+    elif shares_step(site.mixer):
+        longest, short = half_life(initial[1]), _of_slowest_rate(site.mixer, initial)
+    else:
+        longest, short = _slowest(site.mixer, initial), 1.0
+    if longest == float("inf"):
+        yield Prediction("longest_half_life", ENDLESS, float("inf"))
+        return
     low, high = longest * short * (1.0 - HALF_LIFE), longest * (1.0 + HALF_LIFE)
     yield Prediction("longest_half_life", low - SHORT_STEPS, high + SHORT_STEPS)
 
 
-def _below_the_end(mixer: MixerSpec, initial: Range) -> float:
-    """Reported over longest half-life: what half a cell, or the quantile, leaves of it."""
-    streams, slots = stream_counts(mixer).value, decay_slots(mixer)
-    if mixer.decay.source == "constant":
+def _median_of_longhorn(mixer: MixerSpec) -> float:
+    """The largest median over the tokens of 1 - b k^2, k normal: the heads with the least write."""
+    key, (low, high) = key_vector(mixer), mixer.decay.range
+    square = 0.0 if key is None else key.square
+    write = min(head.slots[0].complement.mean for head in initial_heads(mixer))
+    in_pairs = 2 * mixer.rotation.pairs(mixer.key_dim) == mixer.key_dim  # the two channels take their mean square
+    return high - (high - low) * write * square * (MEDIAN_OF_TWO if in_pairs else MEDIAN_SQUARE)
+
+
+def _of_slowest_rate(mixer: MixerSpec, initial: Range) -> float:
+    """Reported over longest half-life where the decay shares its step: rates rise evenly over the channels, so that
+    only the first of them is slow.
+    """
+    if initial[0] == initial[1]:
         return 1.0
-    if shares_step(mixer):  # rates rise evenly over the channels, so only the first of them is slow
-        smallest, largest = mixer.scaling.initial or scores.DEFAULT_DT
-        return float((largest / max(smallest, LEAST_STEP)) ** -max(0.5 / streams, BELOW_TOP * slots))
-    return float(((1.0 - initial[0]) / (1.0 - initial[1])) ** -max(0.5 / (streams * slots), BELOW_TOP))
+    smallest, largest = mixer.scaling.initial or DT_INITIAL
+    below = max(0.5 / stream_counts(mixer).value, BELOW_TOP * decay_slots(mixer))
+    return float((largest / max(smallest, LEAST_STEP)) ** -below)
+
+
+def _slowest(mixer: MixerSpec, initial: Range) -> float:
+    """The 99 % quantile of the half-lives of all channels, whose factors lie in the middle of equal cells.
+
+    Both channels of a rotating pair have one factor, and pairs come first; `complement` has one for all channels.
+    """
+    streams, slots = stream_counts(mixer).value, decay_slots(mixer)
+    if mixer.decay.map == "complement":
+        slots = 1
+    count, width = streams * slots, mixer.key_dim if slots > 1 else 1
+    above = BELOW_TOP * (streams * width - 1)
+    place = count - 1 - (above / 2.0 if 2 * slots == width else above)
+    low = int(place)
+    first, second = (half_life(between(initial, (index + 0.5) / count)) for index in (low, min(low + 1, count - 1)))
+    if place == low or first == float("inf"):
+        return first
+    return first + (place - low) * (second - first)
 
 
 def near_zero(site: Site, _measured: object) -> Iterator[Prediction]:
@@ -158,14 +207,16 @@ def near_zero(site: Site, _measured: object) -> Iterator[Prediction]:
         yield Prediction(f"near_zero_fraction_at_{spread:g}", *around(fraction, 0.0, SCORE_NOISE))
 
 
-def fixed_coefficients(_site: Site, _measured: object) -> Iterator[Prediction]:
-    """CD203: no coefficient changes with the tokens."""
-    yield Prediction("alpha_change", 0.0, EXACT)
+def fixed_coefficients(site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD203: no coefficient changes with the tokens; a learned eta scales whole rows by them."""
+    if site.mixer.normalization.kind != "learned":
+        yield Prediction("alpha_change", 0.0, EXACT)
 
 
-def blind(_site: Site, _measured: object) -> Iterator[Prediction]:
-    """CD301: permuting the past leaves the output of the mixer alone."""
-    yield Prediction("last_output", 0.0, EXACT)
+def blind(site: Site, _measured: object) -> Iterator[Prediction]:
+    """CD301: permuting the past leaves the output of the mixer alone, where it has no position code at all."""
+    if not position_codes(site.mixer, site.target.seq_len):
+        yield Prediction("last_output", 0.0, EXACT)
 
 
 def leak(_site: Site, _measured: object) -> Iterator[Prediction]:
@@ -197,14 +248,8 @@ def overflow(site: Site, measured: Callable[[str], Measurement | None]) -> Itera
 
 def state(site: Site, _measured: object) -> Iterator[Prediction]:
     """CD102: the bytes of the state in closed form."""
-    found = mixer_cost(
-        site.mixer,
-        model_dim=site.context.candidate.model.model_dim,
-        target=site.target,
-        borrows_values=site.located.borrows_values,
-    )
-    if found.state_bytes:
-        yield Prediction("state_bytes", *around(found.state_bytes, 0.0))
+    if site.cost.state_bytes:
+        yield Prediction("state_bytes", *around(site.cost.state_bytes, 0.0))
 
 
 def collapse(_site: Site, _measured: object) -> Iterator[Prediction]:
@@ -254,9 +299,13 @@ LIMITS: MappingProxyType[str, Limit] = MappingProxyType(
         "differs_from_quadratic": Limit(FORM, "the form differs from the parallel form"),
         "differs_from_recurrent": Limit(FORM, "the form differs from the recurrent form"),
         "differs_from_definition": Limit(FORM, "the form differs from the float64 definition"),
+        "differs_from_chunked": Limit(FORM, "the form differs from a computation in chunks"),
         "outside_support": Limit(EXACT, "keys outside the window or chunk change the output"),
         "padding_effect": Limit(FORM, "padding to the right changes the outputs"),
         "batch_effect": Limit(FORM, "the other sequences of a batch change the outputs"),
+        "nonfinite": Limit(0.0, "outputs or gradients are not finite where those of the definition are"),
+        "norm_deviation": Limit(FORM, "queries, keys or outputs do not have the length that their norm gives"),
+        "states_kept_per_token": Limit(STATES, "the form keeps a state for every token"),
         "response": Limit(IGNORED, "the form ignores this key", at_least=True),
     }
 )

@@ -12,8 +12,8 @@ from checkers.finding import Finding, Severity
 from checkers.location import LEVELS
 from checkers.picture import Box, Group, Heatmap, Picture, Row
 
-WIDTH = 640
-LEFT, RIGHT = 60, 20  # room for the skip and its label, and for the frame
+WIDTH = 720
+LEFT, RIGHT = 100, 100  # room for the skip and its label, and for how often the blocks are repeated
 BOX, GAP, ARROW = 52, 8, 30  # height of a box, between boxes side by side, between rows
 FRAME = 24  # room for the title of a group
 CHARACTER = 7.0  # width of one at 12 px
@@ -48,7 +48,7 @@ def stack(picture: Picture, findings: Sequence[Finding]) -> str:
     parts.append(_row(Row((picture.head,), norm="rms"), (), findings, top=top))
     height = top + parts[-1].height
     drawn = "".join(part.svg for part in parts)
-    return _svg(WIDTH, height, "The stack from the embedding down to the head", bracket + drawn)
+    return _svg(WIDTH, height, "The stack from the embedding down to the head", bracket + drawn, edge=1)
 
 
 def _group(group: Group, findings: Sequence[Finding], *, top: int) -> _Part:
@@ -59,9 +59,9 @@ def _group(group: Group, findings: Sequence[Finding], *, top: int) -> _Part:
         inner += parts[-1].height
     title = group.title + (f", {group.repeat} layers" if group.repeat > 1 else "")
     height = inner - top - GAP
-    x, width = LEFT - 44, WIDTH - LEFT - RIGHT + 56
+    x, width = LEFT - 92, WIDTH - LEFT - RIGHT + 104
     frame = f'<rect class="frame" x="{x}" y="{top + GAP}" width="{width}" height="{height}" rx="8"/>'
-    label = _text(LEFT, top + GAP + 16, title, "label")
+    label = _text(LEFT, top + GAP + 16, title, "strong")
     return _Part(frame + label + "".join(part.svg for part in parts), inner - top + GAP)
 
 
@@ -80,8 +80,8 @@ def _row(row: Row, paths: Sequence[str], findings: Sequence[Finding], *, top: in
         parts.append(_box(box, own, x=LEFT + index * (width + GAP), y=top + arrow, width=width))
     if row.skip is not None:
         parts.append(f'<path class="line skip" d="M{middle} {top + 4}H{LEFT - 14}v{arrow + BOX}H{middle}"/>')
-        label = "skip" if row.skip == 1 else f"skip {row.skip:g}"
-        parts.append(_text(LEFT - 40, top + arrow - 10, label, "label"))
+        label = "skip" if row.skip == 1 else f"skip x {row.skip:.3g}"
+        parts.append(_text(LEFT - 20, top + arrow - 2, label, "label end"))
     height = arrow + BOX + (8 if row.skip is not None else 0)
     return _Part("".join(parts), height)
 
@@ -117,8 +117,9 @@ def _box(box: Box, findings: Sequence[Finding], *, x: int, y: int, width: int) -
 
 
 def _bracket(top: int, bottom: int, label: str) -> str:
-    x = WIDTH - 6
-    return f'<path class="line" d="M{x - 5} {top}h5V{bottom}h-5"/>' + _text(x - 60, top - 4, label, "label")
+    x = WIDTH - RIGHT + 22
+    middle = (top + bottom) // 2
+    return f'<path class="line" d="M{x - 5} {top}h5V{bottom}h-5"/>' + _text(x + 6, middle, label, "strong")
 
 
 def heatmap(heatmap: Heatmap) -> str:
@@ -162,7 +163,7 @@ def legend() -> str:
         ' height="14"/>'
         for level in range(1, LEVELS_SHOWN + 1)
     )
-    ends = _text(0, 28, f"1e-{DECADES}", "label") + _text(LEVELS_SHOWN * 24 - 64, 28, "the largest", "label")
+    ends = _text(0, 28, f"1e-{DECADES} of it", "label") + _text(LEVELS_SHOWN * 24, 28, "the largest", "label end")
     return _svg(LEVELS_SHOWN * 24, 32, f"Scale: from 1e-{DECADES} of the largest to the largest", steps + ends)
 
 

@@ -10,13 +10,16 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from string import whitespace
 from typing import Any, NamedTuple
 
-from designspace.document import Document, Entry, Node
-from designspace.events import KeyPath, Mark, join_path
-from designspace.specfile import to_yaml
+from checkers.edited import edited
+from checkers.finding import Fix, Place
+from designspace.candidate import Candidate
+from designspace.document import Document, Entry, Node, parse
+from designspace.events import KeyPath, Mark, join_path, split_path
+from designspace.specfile import is_config, load_document, to_yaml
 
 YAML_BREAK = re.compile("\r\n|[\n\r\x85\u2028\u2029]")  # what PyYAML counts as the end of a line
 JSON_BREAK = re.compile("\n")
@@ -36,12 +39,45 @@ class Change(NamedTuple):
     new: str
 
 
+class Replacement(NamedTuple):
+    """The region of the file that `inserted` takes the place of; the region of an insertion is empty."""
+
+    place: Place
+    inserted: str
+
+
 class Slot(NamedTuple):
     """An entry of a mapping or an item of a list in the text; `end` is one past its value."""
 
     name: str | int
     start: int
     end: int
+
+
+def replacements(text: str, document: Document, fix: Fix, *, candidate: Candidate | None = None) -> list[Replacement]:
+    """What the fix replaces in the text, in its order; regions do not overlap, and nothing else of the file changes.
+
+    Args:
+        document: what `text` was loaded to (`Loaded.document`).
+        candidate: the one that `document` holds, if it is at hand.
+
+    Raises:
+        SpecError: the text cannot be edited in place (a config.json, a value that several places share), or the spec
+            would not be valid.
+    """
+    if document.file.endswith(".json") and is_config(parse(text, document.file, special_numbers=True)):
+        raise document.error("a config.json is not edited; import it and edit the spec.")
+    expected = edited(candidate or load_document(document).candidate, fix.edits)
+    values = {split_path(edit.path): edit.value for edit in fix.edits if edit.action == "set"}
+    removals = [split_path(edit.path) for edit in fix.edits if edit.action == "remove"]
+    source = _Source(text, document)
+    changes = _in_order(
+        [*source.settings(document.root, _patch(values), expected.model_dump(by_alias=True), ())] if values else [],
+        source.removals(removals),
+    )
+    if "&" in text and load_document(parse(_changed(text, changes), document.file)).candidate != expected:
+        raise document.error("several places share a value here; change it by hand.", fix.edits[0].path)
+    return [Replacement(source.place(change), change.new) for change in changes]
 
 
 def with_values(text: str, document: Document, values: Mapping[KeyPath, Any], data: Any) -> str:
@@ -55,13 +91,7 @@ def with_values(text: str, document: Document, values: Mapping[KeyPath, Any], da
         SpecError: the text has no place for one of the keys.
     """
     source = _Source(text, document)
-    patch: Patch = {}
-    for path, value in values.items():
-        inner = patch
-        for part in path[:-1]:
-            inner = inner.setdefault(part, {})
-        inner[path[-1]] = value
-    return _changed(text, source.settings(document.root, patch, data, ()))
+    return _changed(text, _in_order(source.settings(document.root, _patch(values), data, ())))
 
 
 def without(text: str, document: Document, paths: Iterable[KeyPath]) -> str:
@@ -70,29 +100,29 @@ def without(text: str, document: Document, paths: Iterable[KeyPath]) -> str:
     Raises:
         SpecError: the text cannot be cut there.
     """
-    source = _Source(text, document)
-    gone = set(paths)
-    for name in SUPPRESSION_KEYS:
-        for parent in sorted({path[:-1] for path in gone if path[-2:-1] == (name,)}, key=str):
-            inside = {path for path in gone if path[:-1] == parent}
-            if len(inside) == len(_children(_node(document, parent))):
-                gone = (gone - inside) | {parent}
-    by_parent: dict[KeyPath, list[str | int]] = {}
-    for path in gone:
-        by_parent.setdefault(path[:-1], []).append(path[-1])
-    changes = [
-        change for parent, names in by_parent.items() for change in source.cuts(_node(document, parent), names, parent)
-    ]
-    return _changed(text, changes)
+    return _changed(text, _in_order(_Source(text, document).removals(paths)))
+
+
+def _patch(values: Mapping[KeyPath, Any]) -> Patch:
+    """The values as a tree of mappings and lists."""
+    patch: Patch = {}
+    for path, value in values.items():
+        inner = patch
+        for part in path[:-1]:
+            inner = inner.setdefault(part, {})
+        inner[path[-1]] = value
+    return patch
+
+
+def _in_order(*changes: Iterable[Change]) -> list[Change]:
+    """The changes by their place in the text, as they come at one place; equal ones, of two aliases, count once."""
+    return sorted(dict.fromkeys(chain.from_iterable(changes)), key=lambda change: change[:2])
 
 
 def _changed(text: str, changes: Iterable[Change]) -> str:
-    """The text after all changes, in their order where they stand at one place; equal ones count once.
-
-    Equal changes come from two aliases of one value.
-    """
+    """The text after all changes, which stand in order."""
     pieces, done = [], 0
-    for start, end, new in sorted(dict.fromkeys(changes), key=lambda change: change[:2]):
+    for start, end, new in changes:
         pieces += [text[done:start], new]
         done = end
     return "".join([*pieces, text[done:]])
@@ -161,6 +191,18 @@ class _Source:
 
     def offset(self, mark: Mark) -> int:
         return self.line_starts[mark.line - 1] + mark.column - 1
+
+    def place(self, change: Change) -> Place:
+        """The region of a change."""
+        lines = self.line(change.start), self.line(change.end)
+        columns = change.start - self.line_starts[lines[0]], change.end - self.line_starts[lines[1]]
+        return Place(
+            file=self.document.file,
+            line=lines[0] + 1,
+            column=columns[0] + 1,
+            end_line=lines[1] + 1,
+            end_column=columns[1] + 1,
+        )
 
     def line(self, offset: int) -> int:
         """Index of the line that holds `offset`."""
@@ -302,6 +344,20 @@ class _Source:
         root = self.document.root.content
         made_up = isinstance(root, dict) and "blocks" in root and root["blocks"].start == root["blocks"].node.start
         return made_up and path in (("blocks",), ("blocks", 0))
+
+    def removals(self, paths: Iterable[KeyPath]) -> Iterator[Change]:
+        """The changes that take the keys and items at `paths` away, and a `lint` that nothing is left of."""
+        gone = set(paths)
+        for name in SUPPRESSION_KEYS:
+            for parent in sorted({path[:-1] for path in gone if path[-2:-1] == (name,)}, key=str):
+                inside = {path for path in gone if path[:-1] == parent}
+                if len(inside) == len(_children(_node(self.document, parent))):
+                    gone = (gone - inside) | {parent}
+        by_parent: dict[KeyPath, list[str | int]] = {}
+        for path in gone:
+            by_parent.setdefault(path[:-1], []).append(path[-1])
+        for parent, names in by_parent.items():
+            yield from self.cuts(_node(self.document, parent), names, parent)
 
     def cuts(self, node: Node, names: Sequence[str | int], path: KeyPath) -> Iterator[Change]:
         """The changes that take entries or items away."""

@@ -1,8 +1,12 @@
-"""`sextant rule CODE`: the documentation of a rule, from its own file, as text, JSON data or Markdown."""
+"""The documentation of a rule, from its own file, as data, text or Markdown; `checkers.pages` makes pages of it."""
 
+import re
 import textwrap
+from functools import cache
 from typing import Any
 
+from checkers.finding import Severity
+from checkers.location import LEVELS
 from checkers.principles import FAMILIES
 from checkers.rule import Example, Rule, all_rules
 from checkers.severity import TABLE, Kind
@@ -11,6 +15,11 @@ from designspace.errors import SpecError
 from designspace.events import nearest, quoted
 
 WIDTH = 110
+FOLDER = "docs/rules"  # of the pages, in the repository
+DISTRIBUTION = "sextant-search"
+LINK = "Documentation"  # name of the project's link to `docs`, as pyproject.toml declares it
+CODE_SPAN = re.compile("(`[^`]+`)")
+MARKUP = re.compile(r"\\|[*~$](?=\S)|(?<=\S)[*~]|<(?=[A-Za-z/!?])")  # what Markdown would obey; `a < b` is itself
 
 
 def find(selector: str) -> Rule:
@@ -20,7 +29,7 @@ def find(selector: str) -> Rule:
         SpecError: there is none; the message names the nearest.
     """
     known = {key: rule for rule in all_rules() for key in (rule.code, rule.name)}
-    found = known.get(selector) or known.get(selector.upper())
+    found = known.get(selector) or known.get(selector.upper()) or known.get(selector.lower())
     if found is not None:
         return found
     close = nearest(selector, known)
@@ -37,33 +46,73 @@ def as_data(rule: Rule) -> dict[str, Any]:
         "family": FAMILIES[rule.principle].title,
         "formula": FAMILIES[rule.principle].formula,
         "group": rule.group,
+        "status": rule.status,
+        "since": rule.since,
         "precision": rule.precision,
-        "severities": [_severity(kind) for kind in rule.kinds],
+        "severity": {"new": worst(rule, "new"), "checkpoint": worst(rule, "checkpoint")},
+        "severities": [severity_row(kind) for kind in rule.kinds],
         "what": rule.what,
         "why": rule.why,
         "exceptions": list(rule.exceptions),
         "fix": rule.fix,
         "fields_read": list(rule.fields_read),
-        "thresholds": [_threshold(one) for one in listed(DEFAULTS) if one.rule == rule.name],
+        "thresholds": [_threshold(one) for one in thresholds(rule)],
         "references": list(rule.references),
         "passes": [_example(example) for example in rule.passes],
         "fails": [_example(example) for example in rule.fails],
+        "page": f"{FOLDER}/{page_name(rule)}",
     }
+
+
+def page_name(rule: Rule) -> str:
+    """The file of the rule's page."""
+    return f"{rule.code}-{rule.name}.md"
+
+
+def help_uri(page: str) -> str | None:
+    """The address of a page of the documentation; None where the project declares no address of its own."""
+    base = _documentation()
+    return None if base is None else f"{base.rstrip('/')}/{FOLDER.partition('/')[2]}/{page}"
+
+
+@cache
+def _documentation() -> str | None:
+    """The address of the folder `docs`, from the metadata of the installed distribution."""
+    from importlib.metadata import PackageNotFoundError, metadata  # 20 ms to import
+
+    try:
+        links = metadata(DISTRIBUTION).get_all("Project-URL") or []
+    except PackageNotFoundError:  # run from a folder that was not installed
+        return None
+    named = dict(link.split(", ", 1) for link in links)
+    return named.get(LINK)
+
+
+def worst(rule: Rule, provenance: str) -> Severity:
+    """The most serious level of the rule's findings for a `new` design or a `checkpoint`, without special needs."""
+    rows = [TABLE[kind] for kind in rule.kinds]
+    return min((row.new if provenance == "new" else row.checkpoint for row in rows), key=LEVELS.index)
+
+
+def thresholds(rule: Rule) -> list[Threshold]:
+    """The limits of the rule that a settings file may move."""
+    return [one for one in listed(DEFAULTS) if one.rule == rule.name]
 
 
 def _threshold(one: Threshold) -> dict[str, Any]:
     value = list(one.value) if isinstance(one.value, tuple) else one.value
-    key = f"thresholds.{one.rule}.{one.key}"
-    return {"key": key, "default": value, "unit": one.unit, "allowed": one.allowed, "what": one.description}
+    return {"key": _key(one), "default": value, "unit": one.unit, "allowed": one.allowed, "what": one.description}
 
 
-def _limit(row: dict[str, Any]) -> str:
-    return f"{row['key']} = {_flow(row['default'])} {row['unit']} ({row['what']}; allowed: {row['allowed']})"
+def _key(one: Threshold) -> str:
+    return f"thresholds.{one.rule}.{one.key}"
 
 
-def _severity(kind: Kind) -> dict[str, str | None]:
+def severity_row(kind: Kind) -> dict[str, str | None]:
+    """A row of the severity table; `when` says what makes it `changed`."""
     row = TABLE[kind]
-    return {"kind": kind.value, "new": row.new, "checkpoint": row.checkpoint, "changed": row.changed}
+    when = None if row.when is None else row.when.__doc__
+    return {"kind": kind.value, "new": row.new, "checkpoint": row.checkpoint, "changed": row.changed, "when": when}
 
 
 def as_text(rule: Rule) -> str:
@@ -72,7 +121,7 @@ def as_text(rule: Rule) -> str:
     lines = [
         f"{rule.code} {rule.name}",
         f"P{rule.principle} {data['family']}  [{data['formula']}]",
-        f"group {rule.group}, precision {rule.precision}",
+        f"group {rule.group}, precision {rule.precision}, {rule.status} since {rule.since}",
         "",
         *_section("What", rule.what),
         *_section("Why", rule.why),
@@ -82,50 +131,91 @@ def as_text(rule: Rule) -> str:
         *_section("Reads", ", ".join(rule.fields_read)),
         *(line for row in data["thresholds"] for line in _section("Setting", _limit(row))),
         *_section("Sources", "; ".join(rule.references)),
-        *(line for example in rule.passes for line in _section("Passes", _flow(example))),
-        *(line for example in rule.fails for line in _section("Fails", _flow(example))),
+        *(line for example in rule.passes for line in _section("Passes", flow(example))),
+        *(line for example in rule.fails for line in _section("Fails", flow(example))),
+        *_section("Page", help_uri(page_name(rule)) or data["page"]),
     ]
     return "\n".join(lines) + "\n"
 
 
 def as_markdown(rule: Rule) -> str:
-    """The documentation of a rule as Markdown, for help texts and pages."""
-    data = as_data(rule)
-    parts = [
-        f"# {rule.code} {rule.name}",
-        f"P{rule.principle} {data['family']}: `{data['formula']}`. Group {rule.group}, precision {rule.precision}.",
-        f"**What.** {rule.what}",
-        f"**Why.** {rule.why}",
-        "**Exceptions**\n" + "\n".join(f"- {text}" for text in rule.exceptions),
-        f"**Fix.** {rule.fix}",
-        "**Severity**\n" + "\n".join(f"- {_levels(row)}" for row in data["severities"]),
-        "**Reads** " + ", ".join(f"`{path}`" for path in rule.fields_read),
-        *(
-            ["**Settings**\n" + "\n".join(f"- {_limit(row)}" for row in data["thresholds"])]
-            if data["thresholds"]
-            else []
-        ),
-        "**Passes**\n" + "\n".join(f"- `{_flow(example)}`" for example in rule.passes),
-        "**Fails**\n" + "\n".join(f"- `{_flow(example)}`" for example in rule.fails),
-        "**Sources** " + "; ".join(rule.references),
-    ]
+    """The documentation of a rule as Markdown, for help texts; the page has the reports of the examples too."""
+    parts = [f"# {rule.code} {rule.name}", headline(rule)]
+    parts += [f"**{title}**\n\n{text}" for title, text in sections(rule)]
+    parts.append("**Passes**\n\n" + "\n".join(f"- `{flow(example)}`" for example in rule.passes))
+    parts.append("**Fails**\n\n" + "\n".join(f"- `{flow(example)}`" for example in rule.fails))
     return "\n\n".join(parts) + "\n"
 
 
+def headline(rule: Rule) -> str:
+    """Family, formula, group and precision of the rule in one line of Markdown."""
+    family = FAMILIES[rule.principle]
+    return (
+        f"P{rule.principle} {family.title}: `{family.formula}`. Group {rule.group}, precision {rule.precision},"
+        f" {rule.status} since {rule.since}."
+    )
+
+
+def sections(rule: Rule) -> list[tuple[str, str]]:
+    """The parts of the documentation that help texts and pages share: title and Markdown."""
+    table = ["| what fails | new design | checkpoint | with special needs |", "|---|---|---|---|"]
+    for row in map(severity_row, rule.kinds):
+        special = f"{row['changed']} if {row['when']}" if row["changed"] else ""
+        table.append(f"| {cell(str(row['kind']))} | {row['new']} | {row['checkpoint']} | {special} |")
+    limits = ["| key | default | unit | allowed | what it is |", "|---|---|---|---|---|"]
+    for one in thresholds(rule):
+        cells = (f"`{_key(one)}`", flow(one.value), *map(cell, (one.unit, one.allowed, one.description)))
+        limits.append(f"| {' | '.join(cells)} |")
+    found = [
+        ("What", prose(rule.what)),
+        ("Why", prose(rule.why)),
+        ("Known exceptions", "\n".join(f"- {prose(text)}" for text in rule.exceptions)),
+        ("How to fix it", prose(rule.fix)),
+        ("Severity", "\n".join(table)),
+        ("Reads", ", ".join(f"`{path}`" for path in rule.fields_read)),
+    ]
+    if thresholds(rule):
+        found.append(("Settings", "\n".join(limits)))
+    found.append(("Sources", "\n".join(f"- {prose(text)}" for text in rule.references)))
+    return found
+
+
+def prose(text: str) -> str:
+    """`text` as Markdown that shows it as it is: no emphasis, formula or tag; what stands in backticks is code."""
+    parts = CODE_SPAN.split(text)
+    return "".join(part if index % 2 else MARKUP.sub(r"\\\g<0>", part) for index, part in enumerate(parts))
+
+
+def cell(text: str) -> str:
+    """`text` as Markdown in a table."""
+    return prose(text).replace("|", "\\|")
+
+
+def _limit(row: dict[str, Any]) -> str:
+    return f"{row['key']} = {flow(row['default'])} {row['unit']} ({row['what']}; allowed: {row['allowed']})"
+
+
 def _levels(row: dict[str, str | None]) -> str:
-    changed = f", {row['changed']} by target" if row["changed"] else ""
-    return f"{row['kind']}: {row['new']} (checkpoint {row['checkpoint']}{changed})"
+    changed = f", {row['changed']} if {row['when']}" if row["changed"] else ""
+    return f"{row['kind']}: {row['new']} (checkpoint {row['checkpoint']}{changed})".replace("`", "")
 
 
 def _section(title: str, text: str) -> list[str]:
-    return textwrap.wrap(text, WIDTH, initial_indent=f"{title:<11}", subsequent_indent=" " * 11, break_on_hyphens=False)
+    return textwrap.wrap(
+        text,
+        WIDTH,
+        initial_indent=f"{title:<11}",
+        subsequent_indent=" " * 11,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
 
 
 def _example(example: Example) -> Any:
     return example if isinstance(example, str) else dict(example)
 
 
-def _flow(value: Any) -> str:
+def flow(value: Any) -> str:
     """A spec fragment in one line of YAML."""
     match value:
         case str():
@@ -135,8 +225,8 @@ def _flow(value: Any) -> str:
         case int() | float():
             return f"{value:g}"
         case list() | tuple():
-            return "[" + ", ".join(_flow(item) for item in value) + "]"
+            return "[" + ", ".join(flow(item) for item in value) + "]"
         case dict():
-            return "{" + ", ".join(f"{key}: {_flow(item)}" for key, item in value.items()) + "}"
+            return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
         case _:
             return str(value)

@@ -1,6 +1,7 @@
 """What a check reports: verdicts, findings and the report, exactly as the JSON schema `sextant.report/1` has them."""
 
 from collections.abc import Mapping
+from functools import lru_cache
 from math import isfinite, isnan
 from typing import Literal
 
@@ -9,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from designspace.target import Target
 
 SIGNIFICANT_DIGITS = 6
+CACHE = 4096  # quantities: most are the same few counts
 
 Severity = Literal["error", "warning", "info"]
 Answer = Literal["pass", "fail", "unknown"]
@@ -57,13 +59,18 @@ class Fix(Record):
 
 
 class Verdict(Record):
-    """The answer of one rule about the whole candidate; unknown covers what a rule does not apply to."""
+    """The answer of one rule about the whole candidate; unknown covers what a rule does not apply to.
+
+    `path` is the place that decides the answer (empty where there is nothing to judge), `evidence` the numbers there.
+    """
 
     code: str
     name: str
     principle: int
     verdict: Answer
     reason: str
+    path: str = ""
+    evidence: dict[str, Quantity] = {}
 
 
 class Probed(Record):
@@ -84,7 +91,10 @@ class Probed(Record):
 
 
 class Fault(Record):
-    """What a probe found that a sound form cannot do: the implementation is wrong, whatever the design."""
+    """What a probe found that a sound form cannot do: the implementation is wrong, whatever the design.
+
+    `code` stands where a finding has that of its rule: `probe-` and the quantity, such as `probe-later-tokens`.
+    """
 
     probe: str
     quantity: str
@@ -92,6 +102,22 @@ class Fault(Record):
     value: float
     limit: float
     message: str
+    span: Place | None = None
+
+    @property
+    def code(self) -> str:
+        """What selects and names the fault in formats that need a rule."""
+        return fault_code(self.quantity)
+
+    @property
+    def name(self) -> str:
+        """The probe that found it, as a title."""
+        return f"{self.probe.replace('_', '-')} probe"
+
+    @property
+    def severity(self) -> Severity:
+        """An implementation that is wrong is an error whatever the target."""
+        return "error"
 
 
 class Finding(Record):
@@ -134,7 +160,11 @@ class Summary(Record):
 
 
 class Report(Record):
-    """Everything the checker says about one candidate, in a fixed order; `faults` are of the probed implementation."""
+    """Everything the checker says about one candidate, in a fixed order; `faults` are of the probed implementation.
+
+    `measured` counts the numbers that probes took, 0 where nothing was probed; `layers` the layers of the stack that
+    each block stands for (`repeat`), so that `blocks[i]` of a path is layers[i] of them.
+    """
 
     schema_: Literal["sextant.report/1"] = Field(default="sextant.report/1", alias="schema")
     tool_version: str
@@ -144,11 +174,23 @@ class Report(Record):
     findings: tuple[Finding, ...]
     summary: Summary
     faults: tuple[Fault, ...] = ()
+    measured: int = 0
+    layers: tuple[int, ...] = ()
 
     @property
     def active(self) -> tuple[Finding, ...]:
         """The findings that no suppression silences."""
         return tuple(finding for finding in self.findings if finding.suppressed is None)
+
+    @property
+    def problems(self) -> "tuple[Finding | Fault, ...]":
+        """The active findings, then the faults."""
+        return (*self.active, *self.faults)
+
+
+def fault_code(quantity: str) -> str:
+    """`probe-response` for the quantity `response.decay`."""
+    return f"probe-{quantity.partition('.')[0].replace('_', '-')}"
 
 
 def setting(
@@ -159,6 +201,7 @@ def setting(
     return Fix(applicability=applicability, edits=edits)
 
 
+@lru_cache(CACHE)
 def quantity(value: float | str | tuple[float, ...], unit: str = "") -> Quantity:
     """`value` rounded to 6 significant digits, infinities and NaN spelled out."""
     match value:
@@ -175,4 +218,4 @@ def quantity(value: float | str | tuple[float, ...], unit: str = "") -> Quantity
 
 
 def _rounded(value: float) -> float:
-    return value if isinstance(value, int) else float(f"{value:.{SIGNIFICANT_DIGITS}g}")
+    return value if isinstance(value, int) else float(f"{value:.{SIGNIFICANT_DIGITS}g}") + 0.0  # -0.0 is 0.0

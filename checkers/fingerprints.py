@@ -1,78 +1,102 @@
-"""The identity of a finding: what must be equal for two runs to speak of the same one. No line number is in it."""
+"""The identity of a finding: what must be equal for two runs to speak of the same one.
+
+It is the hash of the rule, the path in the spec, and the values there of the fields that the rule reads. No line number
+is in it, no index of a block, and nothing of the other blocks: an edit elsewhere in the stack changes no identity.
+Values at their default are left out, so that a key that joins the grammar changes none; so are suppressions, so that
+silencing a finding does not make it a new one. Findings that are equal in all of this count together.
+"""
 
 import hashlib
-import json
 import re
-from collections.abc import Iterable
 from enum import Enum
-from functools import cache
-from typing import Any
+from functools import cache, cached_property, lru_cache
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel
-
-from checkers.finding import Finding
-from checkers.rule import Rule, all_rules
+from checkers.rule import Rule
 from designspace.candidate import Candidate
 from designspace.events import split_path
 from designspace.mixer import MixerSpec
+from designspace.spec import Spec
 
 DIGITS = 16  # hexadecimal, 64 bits: no collision among the findings of any repository
+CACHE = 4096  # records written out: the parts of a search repeat
 MIXER = re.compile(r"blocks\[\d+\]\.mixer(\.parallel\[\d+\])?")
-OF_THE_SPEC = frozenset({"model", "target", "blocks"})  # every other field that a rule names belongs to the mixer
-SUPPRESSIONS = "lint"  # of a rule about suppressions: it reads the entry that it reports
-
-Known = dict[str, str]  # JSON of the value at each path that was asked for
-
-
-def fingerprinted(findings: Iterable[Finding], candidate: Candidate) -> list[Finding]:
-    """The findings on `candidate`, each with its fingerprint.
-
-    It is the hash of the rule, the path in the spec, and the values there of the fields that the rule reads. Values at
-    their default are left out, so that a key that joins the grammar changes no identity; so are suppressions, so that
-    silencing a finding does not make it a new one.
-    """
-    rules = {rule.code: rule for rule in all_rules()}
-    known: Known = {}
-    return [
-        finding.model_copy(update={"fingerprint": _fingerprint(candidate, rules[finding.code], finding.path, known)})
-        for finding in findings
-    ]
+BLOCK = re.compile(r"blocks\[\d+\]")
+ORDINAL = re.compile(r"\b(blocks|ignore|approximated)\[\d+\]")
+STACK = "blocks"
+OF_THE_SPEC = frozenset({"model", "target"})
+OF_THE_ENTRY = frozenset({"lint", "approximated"})  # lists of which a rule reports an entry: it reads that one
+SUPPRESSIONS = "lint"
 
 
-def _fingerprint(candidate: Candidate, rule: Rule, path: str, known: Known) -> str:
-    mixers = _mixers(candidate, path)
-    parts = [rule.code, path]
-    for name in rule.fields_read:
-        root = name.partition(".")[0]
-        if root == SUPPRESSIONS:
-            parts.append(_json(candidate, "", path, known))
-        elif root in OF_THE_SPEC:
-            parts.append(_json(candidate, "", name, known))
-        else:
-            parts += [_json(mixer, place, name, known) for place, mixer in mixers]
-    return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
+class Reads(NamedTuple):
+    """What a rule reads: fields of the spec, of a mixer, and whether it reads the entry that it reports."""
+
+    of_the_spec: tuple[str, ...]
+    of_the_mixer: tuple[str, ...]
+    of_the_entry: bool
 
 
-def _mixers(candidate: Candidate, path: str) -> list[tuple[str, MixerSpec]]:
-    """The mixer that `path` lies in; its branches where it names several side by side; every mixer where none."""
-    found = MIXER.match(path)
-    mixer = _at(candidate, found[0]) if found else None
-    if found and isinstance(mixer, MixerSpec):
-        return [(found[0], mixer)]
-    inside = f"{found[0]}." if found else ""
-    return [(located.path, located.mixer) for located in candidate.mixers() if located.path.startswith(inside)]
+class Identities:
+    """Fingerprints of the findings on one candidate."""
+
+    def __init__(self, candidate: Candidate) -> None:
+        self.candidate = candidate
+        self.known: dict[tuple[int, str], str] = {}  # what a record holds at a field, by the id of the record
+
+    def fingerprint(self, rule: Rule, path: str) -> str:
+        """The identity of what the rule finds at the path."""
+        reads = _reads(rule.fields_read, rule.reads_stack)
+        parts = [rule.code, _place(path)]
+        parts += [self._text(self.candidate, name) for name in reads.of_the_spec]
+        if reads.of_the_entry:
+            parts.append(self._text(self.candidate, path))
+        parts += [self._text(mixer, name) for mixer in self._mixers(path) for name in reads.of_the_mixer]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
+
+    @cached_property
+    def _by_path(self) -> dict[str, MixerSpec]:
+        return {located.path: located.mixer for located in self.candidate.mixers()}
+
+    def _mixers(self, path: str) -> list[MixerSpec]:
+        """The mixer that the path lies in; those of the block where it names none of them; none outside the blocks."""
+        found = MIXER.match(path)
+        mixer = self._by_path.get(found[0]) if found else None
+        if mixer is not None:
+            return [mixer]
+        block = BLOCK.match(path)
+        inside = f"{block[0]}." if block else None
+        return [mixer for place, mixer in self._by_path.items() if inside and place.startswith(inside)]
+
+    def _text(self, owner: Spec, name: str) -> str:
+        """What the record `owner` holds at the path `name`."""
+        key = id(owner), name
+        text = self.known.get(key)
+        if text is None:
+            text = self.known[key] = f"{_place(name)}={_written(_at(owner, name))}"
+        return text
 
 
-def _json(owner: BaseModel, place: str, name: str, known: Known) -> str:
-    """The value of the field `name` of `owner`, which stands at `place`."""
-    key = f"{place}.{name}"
-    if key not in known:
-        value = json.dumps(_plain(_at(owner, name)), sort_keys=True, separators=(",", ":"))
-        known[key] = f"{key}={value}"
-    return known[key]
+@lru_cache(CACHE)
+def _reads(fields: tuple[str, ...], reads_stack: bool) -> Reads:
+    """A rule about the whole stack reads no block of its own: any other edit would make its findings new."""
+    roots = {name: name.partition(".")[0] for name in fields}
+    entries = OF_THE_ENTRY if reads_stack else {*OF_THE_ENTRY, STACK}
+    outside = {*OF_THE_SPEC, *OF_THE_ENTRY, STACK}
+    return Reads(
+        of_the_spec=tuple(name for name, root in roots.items() if root in OF_THE_SPEC),
+        of_the_mixer=tuple(name for name, root in roots.items() if root not in outside),
+        of_the_entry=not entries.isdisjoint(roots.values()),
+    )
 
 
-def _at(owner: BaseModel, path: str) -> Any:
+@lru_cache(CACHE)
+def _place(path: str) -> str:
+    """The path without the positions that an edit elsewhere moves."""
+    return ORDINAL.sub(r"\1[]", path)
+
+
+def _at(owner: Spec, path: str) -> Any:
     """The value at `path`; None where the record has no such field."""
     value: Any = owner
     for part in split_path(path):
@@ -83,24 +107,30 @@ def _at(owner: BaseModel, path: str) -> Any:
     return value
 
 
-def _plain(value: Any) -> Any:
-    """Plain data without suppressions and what stands at its default; a `kind` always stays."""
+def _written(value: Any) -> str:
+    """The value as text, without suppressions and what stands at its default; a `kind` always stays."""
     match value:
-        case BaseModel():
-            fields = ((name, getattr(value, name), default) for name, default in _defaults(type(value)))
-            return {name: _plain(item) for name, item, default in fields if name == "kind" or item != default}
+        case Spec():
+            return _record(value)
         case tuple():
-            return [_plain(item) for item in value]
-        case dict():
-            return {key: _plain(item) for key, item in value.items()}
+            return f"[{','.join(map(_written, value))}]"
         case Enum():
-            return value.value
+            return str(value.value)
+        case float():
+            return repr(value + 0.0)  # -0.0 is 0.0
         case _:
-            return value
+            return repr(value)
+
+
+@lru_cache(CACHE)
+def _record(record: Spec) -> str:
+    values = ((name, getattr(record, name), default) for name, default in _defaults(type(record)))
+    kept = (f"{name}:{_written(value)}" for name, value, default in values if name == "kind" or value != default)
+    return f"{{{','.join(kept)}}}"
 
 
 @cache
-def _defaults(kind: type[BaseModel]) -> tuple[tuple[str, Any], ...]:
-    """Name and default of every field of a record, suppressions left out."""
-    fields = kind.model_fields.items()
+def _defaults(kind: type[Spec]) -> tuple[tuple[str, Any], ...]:
+    """Name and default of every field of a record by name, suppressions left out."""
+    fields = sorted(kind.model_fields.items())
     return tuple((name, field.get_default(call_default_factory=True)) for name, field in fields if name != SUPPRESSIONS)

@@ -1,18 +1,18 @@
 """Fixes of a spec file: the edits of its findings, written into the text and proven on it before they count.
 
 A step counts only if the new text parses, differs from the old spec by exactly the edits, has no more errors than
-before, and no longer shows the findings that it was made for.
+before, and no longer shows the findings that it was made for. Where it brings an error that the spec did not have, a
+later step has to repair that one, or it does not count either.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
-from typing import Any, get_args
 
-from pydantic import ValidationError
-
+from checkers.edited import edited
 from checkers.edits import with_values, without
-from checkers.finding import Edit, Finding, Report, Severity
+from checkers.finding import Edit, Finding, Report
+from checkers.location import LEVELS
 from designspace.candidate import Candidate
 from designspace.document import parse
 from designspace.errors import SpecError
@@ -20,11 +20,11 @@ from designspace.events import KeyPath, split_path
 from designspace.specfile import Loaded, load_document
 
 MIXER_KEYS = ("blocks", "mixer", "parallel")
-LEVELS: tuple[Severity, ...] = get_args(Severity)  # worst first
 MAX_ROUNDS = 30  # of fixing and checking again; a fix seldom uncovers more than one further finding
 
 Judge = Callable[[Loaded], Report]
 Key = tuple[str, str, tuple[Edit, ...]]
+Error = tuple[str, KeyPath]  # rule and mixer
 
 
 class FixConflictError(SpecError):
@@ -41,13 +41,16 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The text after fixing, its spec and report, the findings that were repaired, and those that could not be."""
+    """The text after fixing, its spec and report, the findings that were repaired, and those that could not be;
+    `settled` where it ended before the limit of rounds.
+    """
 
     text: str
     loaded: Loaded
     report: Report
     applied: tuple[Finding, ...] = ()
     left: tuple[Left, ...] = ()
+    settled: bool = True
 
 
 def fixed(text: str, file: str, judge: Judge, *, unsafe: bool = False) -> Fixed:
@@ -64,53 +67,25 @@ def fixed(text: str, file: str, judge: Judge, *, unsafe: bool = False) -> Fixed:
         FixConflictError: two fixes contradict each other.
     """
     loaded = load_document(parse(text, file))
-    state = _State(Fixed(text, loaded, judge(loaded)), judge)
-    allowed = ("safe", "unsafe") if unsafe else ("safe",)
+    now = Fixed(text, loaded, judge(loaded))
     for _ in range(MAX_ROUNDS):
-        wanted = state.wanted(allowed)
-        if not wanted:
-            return state.now
-        step = _next_step(wanted)
-        state.refuse_conflicts(step)
-        state.apply(step)
-    return replace(
-        state.now,
-        left=(*state.now.left, *(Left(one, f"still here after {MAX_ROUNDS} rounds") for one in state.wanted(allowed))),
-    )
+        before, now = now, _repaired(now, judge, ("safe", "unsafe") if unsafe else ("safe",))
+        if not now.left or now.text == before.text or not now.settled:
+            break
+    return now
 
 
-def edited(candidate: Candidate, edits: Iterable[Edit]) -> Candidate:
-    """The candidate after the edits.
-
-    Raises:
-        SpecError: it is no valid spec any more.
-    """
-    data = candidate.model_dump(by_alias=True)
-    for edit in sorted(edits, key=_last_item_first):
-        data = _after(data, split_path(edit.path), edit)
-    try:
-        return Candidate.model_validate(data)
-    except ValidationError as error:
-        raise SpecError(f"the spec would not be valid: {error.errors()[0]['msg']}") from None
-
-
-def _last_item_first(edit: Edit) -> int:
-    """Sort key: items go from the last one up, so that no index moves before its turn."""
-    last = split_path(edit.path)[-1]
-    return -last if edit.action == "remove" and isinstance(last, int) else 0
-
-
-def _after(data: Any, path: KeyPath, edit: Edit) -> Any:
-    """`data` with the edit made at `path` below it."""
-    name, rest = path[0], path[1:]
-    result: Any = dict(data) if isinstance(data, dict) else list(data or ())
-    if rest:
-        result[name] = _after(result[name], rest, edit)
-    elif edit.action == "remove":
-        del result[name]
-    else:
-        result[name] = edit.value
-    return result
+def _repaired(start: Fixed, judge: Judge, allowed: Sequence[str]) -> Fixed:
+    """`start` with every fix that can be applied by now: what is left may become possible by the others."""
+    refused: dict[Key, Left] = {}
+    for _ in range(MAX_ROUNDS):
+        state = _State(start, judge, dict(refused))
+        settled = state.repair(allowed)
+        harmful = state.harmful()
+        if not harmful:
+            return replace(state.result(), settled=settled)
+        refused |= harmful
+    return replace(start, left=tuple(refused.values()))
 
 
 def _next_step(wanted: Sequence[Finding]) -> list[Finding]:
@@ -144,14 +119,51 @@ def _key(finding: Finding) -> Key:
     return finding.code, finding.path, _edits(finding)
 
 
+def _errors(report: Report) -> set[Error]:
+    """The errors by rule and mixer: a rule that names another field of it next says nothing new."""
+    return {(one.code, _mixer(one)) for one in report.active if one.severity == "error"}
+
+
 @dataclass
 class _State:
-    """How far the fixing has come."""
+    """How far the fixing has come from `start`; `brought` are the steps that each new error came with."""
 
-    now: Fixed
+    start: Fixed
     judge: Judge
-    refused: set[Key] = field(default_factory=set)
+    refused: dict[Key, Left]
     history: dict[str, tuple[Edit, str]] = field(default_factory=dict)
+    brought: dict[Error, Sequence[Finding]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.now = self.start
+
+    def repair(self, allowed: Sequence[str]) -> bool:
+        """Fix and check again until nothing is left to try; whether that came before the limit of rounds."""
+        for _ in range(MAX_ROUNDS):
+            wanted = self.wanted(allowed)
+            if not wanted:
+                return True
+            step = _next_step(wanted)
+            self.refuse_conflicts(step)
+            self.apply(step)
+        self.refused |= {_key(one): Left(one, f"still here after {MAX_ROUNDS} rounds") for one in self.wanted(allowed)}
+        return False
+
+    def result(self) -> Fixed:
+        """What came of it; a refused finding that went with another is no longer left."""
+        here = {(one.code, one.path) for one in self.now.report.active}
+        left = (one for one in self.refused.values() if (one.finding.code, one.finding.path) in here)
+        return replace(self.now, left=tuple(left))
+
+    def harmful(self) -> dict[Key, Left]:
+        """The fixes that brought an error which no later one repaired."""
+        found: dict[Key, Left] = {}
+        for error in sorted(_errors(self.now.report) - _errors(self.start.report), key=str):
+            code, mixer = error
+            step = self.brought.get(error, ())
+            for one in [one for one in step if _mixer(one) == mixer] or step:
+                found[_key(one)] = Left(one, f"it would bring an error that the spec does not have now ({code})")
+        return found
 
     def wanted(self, allowed: Sequence[str]) -> list[Finding]:
         """The findings that still have a fix to try."""
@@ -198,8 +210,7 @@ class _State:
         if reason is None:
             return
         if len(findings) == 1:
-            self.refused.add(_key(findings[0]))
-            self.now = replace(self.now, left=(*self.now.left, Left(findings[0], reason)))
+            self.refused[_key(findings[0])] = Left(findings[0], reason)
             return
         middle = len(findings) // 2
         self.apply(findings[middle:])
@@ -228,6 +239,7 @@ class _State:
         self.history |= {
             edit.path: (edit, one.code) for one in findings for edit in _edits(one) if edit.action == "set"
         }
+        self.brought |= dict.fromkeys(_errors(report) - _errors(before), findings)
         self.now = replace(self.now, text=text, loaded=loaded, report=report, applied=(*self.now.applied, *findings))
         return None
 

@@ -1,166 +1,187 @@
 """Predicted output gain G(L) of a mixer whose rows nothing divides. Source: theory, P6.1.
 
-G(L) = rms(z_jj) sqrt(min(L, 1 / (1 - a^2))) where E[z_ij v_j] = 0, and with min(L, 1 / (1 - a)) on the means where both
-are non-zero; the factor a of the evolution and the gate b are tied as declared, over the initial range.
+With values and scores independent at the start, G(L)^2 = E y^2 / E v^2 is the sum of `checkers.row_energy`: for signed
+scores under a linear phi theory's G(L) = rms(z_jj) sqrt(min(L, 1 / (1 - a^2))). It is judged at the ends of the initial
+range; what a probe measures is the mean square over all heads, whose decays lie between these ends.
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from checkers import scores
-from checkers.quadrature import Moments, constant, moments
-from designspace import readout as readouts
+from checkers import directions, initial_decay, scores, starts
+from checkers.bounds import gate_bound
+from checkers.initial_decay import HeadStart, fixed
+from checkers.projections import underived
+from checkers.quadrature import Moments, constant
+from checkers.row import LOG_SIGMOID, ONE, Head, Row, row
+from checkers.row_energy import energy
 from designspace.mixer import MixerSpec
-from designspace.readout import Identity, Readout, Sigmoid
+from designspace.scaling import DT_INITIAL
 from designspace.spec import Range
 
-MAX_EXPONENT = 300.0  # of a capped gate; its square is still a finite float
-INDEX_ENERGY = math.pi**2 / 6  # sum of 1 / j^2
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One setting of a head: the factor a of its evolution and the moments of its gate."""
-
-    factor: float
-    gate: Moments
+SETTLED = 800.0  # gain above which a product of random factors expands: its mean square is that of the rarest draws
+QUARTER = 4
+SLOPES = 4  # distinct slopes of a shear that are looked at
+HALF = starts.UNBIASED.moments
+BOTH = 2.0 * HALF.square, 2.0 * HALF.mean**2  # E (l^2 + (1 - m)^2) and 2 E l (1 - m) for independent halves l, m
 
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """Output rms over value rms: the range at initialisation, and what the declared ranges allow."""
+    """Output rms over value rms: heads at the ends of the initial range.
+
+    `slope`: of log `highest` against log length, from a quarter of the length on.
+    """
 
     lowest: float
     highest: float
-    supremum: float
+    slope: float
 
 
 def output_gain(mixer: MixerSpec, seq_len: int) -> Gain | None:
-    """G(seq_len) without any normalization; None where a source of it is not declared."""
-    product = scores.product_moments(mixer)
-    initial = tuple(initial_steps(mixer))
-    if product is None or not initial or mixer.lift.kind in ("momentum", "fenwick", "shift"):
+    """G(seq_len) without any normalization; None where it is not derived, or no start is declared."""
+    found, initial = _row(mixer, seq_len), initial_decay.start_range(mixer.decay)
+    return None if found is None or initial is None else _gain(found, list(_corners(mixer, initial)))
+
+
+def declared_gain(mixer: MixerSpec, seq_len: int) -> Gain | None:
+    """The same over the ends of the declared range of the decay, whatever its start, with gates as they start."""
+    found = _row(mixer, seq_len)
+    if found is None or mixer.scaling.gate == "dt":
         return None
-    gains = [gain_of_step(mixer, product, step, seq_len) for step in initial]
-    supremum = max((gain_of_step(mixer, product, step, seq_len) for step in supreme_steps(mixer)), default=math.inf)
-    return Gain(min(gains), max(gains), max(supremum, *gains))
+    return _gain(found, list(_ends(mixer, mixer.decay.hull)))
 
 
-def gain_of_step(mixer: MixerSpec, product: Moments, step: Step, seq_len: int) -> float:
-    """Output rms over value rms for one setting of the heads."""
-    score = product.times_independent(step.gate).times(scores.score_base(mixer))
-    after = mixer.base if mixer.scaling.where == "after" else 1.0
-    written = _readout_moments(mixer.readout, score, seq_len).times(scores.tame(after))
-    degree = readouts.homogeneous_degree(mixer.readout)
-    factor = 1.0 if degree is None else min(step.factor, 1.0) ** degree  # phi(0) != 0 never forgets; CD602 judges > 1
-    keys = _visible(mixer, seq_len)
-    energy = INDEX_ENERGY if mixer.scaling.gate == "index" else _terms(_kept_energy(mixer, factor), keys)
-    drift = written.mean * _value_mean(mixer) * _terms(_kept_mean(mixer, factor, product), keys)
-    return math.hypot(written.rms * math.sqrt(energy), drift) / mixer.normalization.factor
+def _gain(found: Row, heads: list[Head]) -> Gain:
+    gains = [_root(energy(found, head)) for head in heads]
+    highest = max(gains)
+    shorter = row(found.mixer, found.seq_len // QUARTER)
+    before = 0.0 if shorter is None else _root(energy(shorter, heads[gains.index(highest)]))
+    slope = math.log(highest / before) / math.log(QUARTER) if before > 0.0 and math.isfinite(highest) else 0.0
+    return Gain(min(gains), highest, slope)
 
 
-def _terms(kept: float, keys: int) -> float:
-    """min(keys, 1 / (1 - kept)): how many equal terms a geometric sum is worth."""
-    return min(keys, 1.0 / (1.0 - kept)) if kept < 1.0 else keys
+def _root(square: float) -> float:
+    """The root of an energy; one that overflows on the way (inf - inf) is infinite."""
+    return math.inf if math.isnan(square) else math.sqrt(square)
 
 
-def initial_steps(mixer: MixerSpec) -> Iterable[Step]:
-    """Corners of the initial range; none where the decay declares none."""
-    initial = mixer.decay.initial_range
-    if initial is None:
-        return []
+def typical_gain(mixer: MixerSpec, seq_len: int) -> float | None:
+    """Root mean square of G(seq_len) over the heads of the compiled mixer at initialisation."""
+    found = _row(mixer, seq_len)
+    heads = list(_heads(mixer))
+    if found is None or not heads:
+        return None
+    return _root(math.fsum(energy(found, head) for head in heads) / len(heads))
+
+
+def not_derived(mixer: MixerSpec) -> str | None:
+    """What of the mixer has no closed form here; None where the gain follows from the declared start."""
+    reason = underived(mixer)
+    if reason is not None:
+        return reason
+    if not mixer.erase.is_identity and (directions.query(mixer) is None or directions.key(mixer) is None):
+        return f"what an erase leaves of `map: {mixer.features.map}` is not derived"
+    return None
+
+
+def _row(mixer: MixerSpec, seq_len: int) -> Row | None:
+    return row(mixer, seq_len) if not_derived(mixer) is None else None
+
+
+def _heads(mixer: MixerSpec) -> Iterator[Head]:
+    """The heads of the initial grid."""
+    return (_head(mixer, start, slope) for start in initial_decay.heads(mixer) for slope in _slopes(mixer))
+
+
+def _head(mixer: MixerSpec, start: HeadStart, slope: float) -> Head:
+    present, later = _lifted(mixer, _gate(mixer, start))
+    if mixer.lift.kind == "fenwick":
+        level = starts.LEVEL.moments
+        present, later = present.times_independent(level), later.times_independent(level)
+    return Head(start, present, later, slope)
+
+
+def _slopes(mixer: MixerSpec) -> list[float]:
+    """What the score of a key gains per step, of a few heads (the mean of an input shear)."""
+    sign = -1.0 if mixer.shear.sign == "decreasing" else 1.0
+    factor = scores.score_base(mixer) if mixer.shear.scaled else 1.0
+    match mixer.shear.source:
+        case "constant":
+            found = mixer.shear.head_slopes(mixer.heads.num_heads)
+            few = sorted(set(found[:: max(len(found) // SLOPES, 1)]))
+            return [sign * factor * slope for slope in few]
+        case "input":
+            return [-sign * factor * LOG_SIGMOID.mean]
+        case "none" | "table":
+            return [0.0]
+
+
+def _gate(mixer: MixerSpec, start: HeadStart) -> Moments:
+    """The gate of a head, tied to its decay where the design ties it."""
+    gate, slot = mixer.scaling.gate, start.slots[0]
+    if gate == "complement" or (gate == "sigmoid" and not mixer.decay.is_identity and mixer.decay.map == "complement"):
+        return slot.complement
+    if gate == "sqrt_1_minus_a2":
+        return slot.root
+    if gate in ("index", "none", "step_power"):  # index: of each position; step_power: part of the key
+        return ONE
+    return start.step or scores.gate_moments(mixer)
+
+
+def _lifted(mixer: MixerSpec, gate: Moments) -> tuple[Moments, Moments]:
+    """The gate of a key at its own step, and of one whose next step has added its share (delay1).
+
+    A gate of its own is split into l g now and (1 - l') g' one step later (Mamba-3).
+    """
+    if mixer.lift.kind == "momentum":
+        return ONE, ONE  # the recursion writes the gain
+    if mixer.lift.kind != "delay1":
+        return gate, gate
+    if mixer.scaling.gate == "none":
+        return ONE, Moments(1.0 + HALF.mean, 1.0 + 2.0 * HALF.mean + HALF.square)
+    if mixer.scaling.gate == "tied_to_erase":
+        mean = gate.mean * (1.0 + HALF.mean)
+        return gate, Moments(mean, gate.square * (1.0 + HALF.square) + 2.0 * gate.mean**2 * HALF.mean)
+    both = Moments(gate.mean, gate.square * BOTH[0] + gate.mean**2 * BOTH[1])
+    return gate.times_independent(HALF), both
+
+
+def _corners(mixer: MixerSpec, initial: Range) -> Iterator[Head]:
+    """Heads at the ends of the initial range; the heads themselves where each holds channels of all of it."""
     if mixer.scaling.gate == "dt" and mixer.decay.granularity != "none":
-        return _step_size_corners(initial, mixer.scaling.initial or scores.DEFAULT_DT)
-    return [Step(factor, gate) for factor in initial if (gate := _gate_at(mixer, factor)) is not None]
+        return _step_size_corners(mixer, initial, mixer.scaling.initial or DT_INITIAL)
+    if any(len(start.slots) > 1 for start in initial_decay.heads(mixer)) or mixer.decay.map == "one_minus_bk2":
+        return _heads(mixer)
+    return _ends(mixer, initial)
 
 
-def supreme_steps(mixer: MixerSpec) -> Iterable[Step]:
-    """The ends of the declared range; none where the gate has no upper bound."""
-    if mixer.scaling.gate in ("dt", "step_power", "exp", "exp_key") and mixer.scaling.cap is None:
-        return []
-    return [Step(factor, _largest_gate(mixer, factor)) for factor in mixer.decay.hull]
+def _ends(mixer: MixerSpec, bounds: Range) -> Iterator[Head]:
+    for factor in sorted(set(bounds)):
+        for slope in _slopes(mixer):
+            yield _head(mixer, HeadStart((fixed(mixer, factor),)), slope)
 
 
-def _step_size_corners(decay: Range, step_size: Range) -> list[Step]:
+def _step_size_corners(mixer: MixerSpec, decay: Range, step_size: Range) -> Iterator[Head]:
     """a = exp(-rate dt), b = dt: the rates follow from the corners of `decay`, then every rate meets every dt."""
     slow = -math.log(decay[1]) / step_size[0] if step_size[0] > 0 and 0 < decay[1] < 1 else 0.0
-    fast = -math.log(decay[0]) / step_size[1] if decay[0] > 0 else math.inf
-    return [Step(math.exp(-rate * size), constant(size)) for rate in (slow, max(fast, slow)) for size in step_size]
+    fast = -math.log(decay[0]) / step_size[1] if decay[0] > 0 and step_size[1] > 0 else math.inf
+    for rate in (slow, max(fast, slow)):
+        for size in step_size:
+            slot = fixed(mixer, math.exp(-rate * size) if size else 1.0)
+            yield _head(mixer, HeadStart((slot,), constant(size)), 0.0)
 
 
-def _gate_at(mixer: MixerSpec, factor: float) -> Moments | None:
-    """The gate of a head whose decay is `factor`, at initialisation."""
-    tied = _tied_gate(mixer, factor)
-    return scores.gate_moments(mixer) if tied is None else constant(tied)
-
-
-def _largest_gate(mixer: MixerSpec, factor: float) -> Moments:
-    """The largest gate of a head whose decay is `factor`."""
-    tied = _tied_gate(mixer, factor)
-    return constant(_free_gate_bound(mixer) if tied is None else tied)
-
-
-def _tied_gate(mixer: MixerSpec, factor: float) -> float | None:
-    """The gate where it is a function of the decay (or the decay of the gate)."""
-    gate, decay = mixer.scaling.gate, mixer.decay
-    if gate == "complement" or (gate == "sigmoid" and not decay.is_identity and decay.map == "complement"):
-        return 1.0 - factor
-    if gate == "sigmoid" and not decay.is_identity and decay.map == "one_minus_bk2":
-        return (1.0 - factor) / scores.tame(mixer.features.k_std) ** 2
-    return scores.sqrt_complement(factor) if gate == "sqrt_1_minus_a2" else None
-
-
-def _free_gate_bound(mixer: MixerSpec) -> float:
-    match mixer.scaling.gate:
-        case "two_sigmoid":
-            return 2.0
-        case "tied_to_erase":
-            return mixer.erase.gain[1]
-        case "exp" | "exp_key" | "dt" | "step_power":
-            return math.inf if mixer.scaling.cap is None else math.exp(min(mixer.scaling.cap, MAX_EXPONENT))
-        case "none" | "index" | "sigmoid" | "complement" | "sqrt_1_minus_a2":
-            return 1.0
-
-
-def _kept_energy(mixer: MixerSpec, factor: float) -> float:
-    """Share of the state's energy that one step keeps: a^2, less what an erase takes from a random direction."""
-    if mixer.erase.is_identity:
-        return factor**2
-    gain = 0.5 * sum(mixer.erase.gain) * min(mixer.key_norm_bound or 1.0, 1.0)
-    return factor**2 * (1.0 - gain * (2.0 - gain) / mixer.key_dim)
-
-
-def _kept_mean(mixer: MixerSpec, factor: float, product: Moments) -> float:
-    """Share of the state along the mean key that one step keeps; an erase takes what keys have in common."""
-    if mixer.erase.is_identity:
-        return factor
-    bound = mixer.key_norm_bound or 1.0
-    overlap = min(max(abs(product.mean) / bound, 1.0 / mixer.key_dim), 1.0)
-    return factor * (1.0 - min(0.5 * sum(mixer.erase.gain), 1.0) * overlap)
-
-
-def _visible(mixer: MixerSpec, seq_len: int) -> int:
-    return min(size for size in (seq_len, mixer.support.window, mixer.support.chunk) if size is not None)
-
-
-def _value_mean(mixer: MixerSpec) -> float:
-    """Mean of a value over its rms: not zero only behind an activation that is not odd."""
-    if mixer.io.value_activation != "silu":
-        return 0.0
-    value = scores.entry("silu", 1.0, 1)
-    return value.mean / math.sqrt(value.square)
-
-
-@lru_cache(1024)
-def _readout_moments(readout: Readout, score: Moments, seq_len: int) -> Moments:
-    """Moments of phi(z) for a normal z with these moments."""
-    match readout:
-        case Identity() if not readout.is_capped:
-            return score
-        case Sigmoid(offset="-log_length"):
-            offset = -math.log(seq_len)
-        case _:
-            offset = 0.0
-    return moments(lambda x: readouts.value(readout, score.mean + score.std * x + offset))
+def gain_supremum(mixer: MixerSpec, seq_len: int) -> float:
+    """The largest gain at the ends of the declared ranges; infinite where the gate has no upper bound."""
+    found, largest_gate = _row(mixer, seq_len), gate_bound(mixer)
+    if found is None or math.isinf(largest_gate):
+        return math.inf
+    acts = not mixer.decay.is_identity
+    tied = acts and (mixer.scaling.gate in ("complement", "sqrt_1_minus_a2") or mixer.decay.map == "complement")
+    heads = _ends(mixer, mixer.decay.hull)
+    if not tied and mixer.scaling.gate != "none":
+        bound = constant(largest_gate)
+        heads = (replace(head, present=bound, later=bound) for head in heads)
+    return max(_root(energy(found, head)) for head in heads)

@@ -1,22 +1,24 @@
-"""Where findings stand: file, line and column for formats that must name them, and which findings say the same."""
+"""Where findings stand: file, line and column for formats that must name them."""
 
-from collections.abc import Sequence
+import re
 from pathlib import Path, PurePath
 from posixpath import normpath
 from typing import get_args
 from urllib.parse import quote
 
-from checkers.finding import Finding, Place, Report, Severity
+from checkers.finding import Fault, Finding, Place, Report, Severity
 
 NO_FILE = "specs"  # folder of the file that a candidate without one (catalogue, search) would be written to
 NOT_FILES = ("catalogue:", "<")
 REPLACEMENT = "\ufffd"
+COMMAND = re.compile(r"^\s*::|##(?=\[)")  # what a runner of GitHub takes for a command, whoever wrote the line
 LEVELS: tuple[Severity, ...] = get_args(Severity)  # worst first
 
 
 def one_line(text: str) -> str:
-    """`text` without line breaks and without what a terminal or a browser would obey."""
-    return text if text.isprintable() else "".join(map(_printable, text))
+    """`text` without line breaks and without what a terminal, a browser or a log of GitHub Actions would obey."""
+    shown = text if text.isprintable() else "".join(map(_printable, text))
+    return COMMAND.sub(": :", shown) if "::" in shown or "##[" in shown else shown
 
 
 def _printable(character: str) -> str:
@@ -51,14 +53,6 @@ def uri(report: Report) -> str:
     return f"file://{path}" if path.startswith("/") else path
 
 
-def place(finding: Finding, report: Report) -> Place:
-    """The region of the finding; the first character of the file where the candidate has no document."""
+def place(finding: Finding | Fault, report: Report) -> Place:
+    """The region of the finding or fault; the first character of the file where the candidate has no document."""
     return finding.span or Place(file=source_name(report), line=1, column=1, end_line=1, end_column=2)
-
-
-def alike(findings: Sequence[Finding]) -> list[list[Finding]]:
-    """Findings of one rule with one message and severity, worst first: people read equal ones once."""
-    groups: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in findings:
-        groups.setdefault((finding.severity, finding.code, finding.message), []).append(finding)
-    return sorted(groups.values(), key=lambda group: (LEVELS.index(group[0].severity), group[0].code))

@@ -129,12 +129,13 @@ def _mixers(block: Block) -> tuple[Box, ...]:
         case Outside(outside=kind, reason=reason):
             return (Box("outside", kind.replace("_", " "), reason, "mixer"),)
         case Parallel(parallel=branches):
-            return tuple(_mixer(mixer, f"mixer.parallel[{index}]") for index, mixer in enumerate(branches))
+            return tuple(mixer_box(mixer, f"mixer.parallel[{index}]") for index, mixer in enumerate(branches))
         case mixer:
-            return (_mixer(mixer, "mixer"),)
+            return (mixer_box(mixer, "mixer"),)
 
 
-def _mixer(mixer: MixerSpec, path: str) -> Box:
+def mixer_box(mixer: MixerSpec, path: str = "") -> Box:
+    """How a mixer is drawn: readout, what moves the keys, sizes. Mixers that differ in numbers look alike."""
     moving = [name for name in ("decay", "rotation", "erase", "shear") if not getattr(mixer, name).is_identity]
     moving += ["lift"] * (mixer.lift.kind != "none")
     heads = mixer.heads

@@ -22,6 +22,17 @@ def lasting_factor(seq_len: int, part: float) -> float:
     return 1.0 - rounded_down(forgotten, 1) if forgotten < 1.0 else 0.5
 
 
+def lasting_start(site: Site) -> Fix | None:
+    """The unsafe fix that ends the initial range at a factor that lasts, and the declared one where that ends below."""
+    decay = site.mixer.decay
+    factor = lasting_factor(site.target.seq_len, site.thresholds.short_horizon.wanted_fraction)
+    values = {site.at("decay.range[1]"): factor} if decay.range[1] < factor else {}
+    if decay.initial is not None:
+        values[site.at("decay.initial[1]")] = factor
+    start = decay.initial or decay.range
+    return setting("unsafe", values) if start[0] <= factor else None
+
+
 def narrowed_decay(site: Site, *, low: float = 0.0, high: float = math.inf, start: float | None = None) -> Fix | None:
     """The unsafe fix that keeps the decay in [low, high]; None where the declared ranges lie outside.
 

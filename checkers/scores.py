@@ -1,301 +1,212 @@
 """Predicted scores at initialisation: mean and spread of z_ij at lag 0 over random tokens. Source: theory, P5.
 
-Entries of q and k start as N(0, q_std^2) and N(0, k_std^2), independent over channels; sums over channels concentrate.
+Queries and keys start as in `checkers.projections`, gates and decays as in `checkers.starts`. Every factor that the
+definition puts on the score at lag 0 is multiplied.
 """
 
 import math
 from functools import lru_cache
 from typing import assert_never
 
-from checkers.quadrature import Moments, Powers, moments, powers
-from designspace.decay import Decay
-from designspace.features import Features, MapName
+from checkers import starts, vectors
+from checkers.expansions import expanded_product
+from checkers.projections import entry_of, key_vector, query_vector, tame, underived, writes_longhorn
+from checkers.quadrature import COARSE, Moments, Spread
+from checkers.vectors import Vector
 from designspace.mixer import MixerSpec
 from designspace.readout import Polynomial, Readout
-from designspace.spec import Range
-from designspace.streams import stream_counts
+from designspace.recent import recent
+from designspace.scaling import QUERY_SCHEDULE_FLOOR, log_schedule
 
-DEFAULT_DT = (0.001, 0.1)  # step sizes of Mamba, arXiv 2312.00752; what workers use where none is declared
-ONE = Moments(1.0, 1.0)
+ONE = Spread(1.0, 1.0, 1.0)
 CACHE = 4096
-LARGEST = 1e18  # of a standard deviation, gain or base; predictions beyond it are the same
-MAX_VARIANCE = 50.0  # of a raw entry behind an exponential; keeps exp(6 variance) finite
+LEAST_ROOT = 1e-6  # of 1 - a^2: below it the compiled mixer holds the gate constant
+EULER = 0.5772156649015329
+SUMMED = 1000  # terms of a harmonic sum that are added one by one
 
 
-def score_moments(mixer: MixerSpec) -> Moments | None:
-    """Moments of z_ij at lag 0 at initialisation, every factor multiplied; None where a source is not declared."""
-    product, gate = product_moments(mixer), gate_moments(mixer)
-    if product is None or gate is None:
-        return None
-    return product.times_independent(gate).times_independent(_present_share(mixer)).times(score_base(mixer))
+def score_moments(mixer: MixerSpec, seq_len: int = 1) -> Spread | None:
+    """Moments of z_ij at lag 0 at initialisation, every factor multiplied; None where `underived` says why.
 
-
-def _present_share(mixer: MixerSpec) -> Moments:
-    """What delay1 leaves of a gate of its own at lag 0: sigmoid(x), the rest goes to the previous key (Mamba-3)."""
-    splits = mixer.lift.kind == "delay1" and mixer.scaling.gate not in ("none", "tied_to_erase")
-    return _free_gate("sigmoid") if splits else ONE
-
-
-def _stretched(product: Moments, mixer: MixerSpec) -> Moments | None:
-    """The rotating share of the channels carries the attention factor f on both sides: f^2 on its part of the score.
-
-    None where a norm ties the shares of entries with a mean to each other.
+    Args:
+        seq_len: where a factor depends on the position (gate `index`, query schedule), over positions 1..seq_len.
     """
-    factor = tame(mixer.rotation.attention_factor) ** 2
-    share = min(2.0 * mixer.rotation.pairs(mixer.key_dim) / _filled(mixer.features, mixer.heads.state_dim), 1.0)
-    if factor == 1.0 or share == 0.0:
-        return product
-    if share < 1.0 and product.mean and mixer.features.norm != "none":
+    written = _written_spread(mixer, seq_len)
+    if written is None:
         return None
-    mean = product.mean * (1.0 - share + share * factor)
-    variance = (product.square - product.mean**2) * (1.0 - share + share * factor**2)
-    return Moments(mean, variance + mean**2)
+    factors = lift_spread(mixer).times_independent(query_schedule(mixer, seq_len))
+    return written.times_independent(factors).times(score_base(mixer))
 
 
 def score_base(mixer: MixerSpec) -> float:
-    """The constant factor on the score; 1 where the base acts after phi."""
-    return 1.0 if mixer.scaling.where == "after" else tame(mixer.base)
-
-
-def tame(value: float) -> float:
-    """`value` kept where its fourth power is a finite float."""
-    return min(max(value, 1.0 / LARGEST), LARGEST)
+    """The constant factor on the score, kept where predictions are finite."""
+    return tame(mixer.score_base)
 
 
 def product_moments(mixer: MixerSpec) -> Moments | None:
-    """Moments of q . k after feature map, norm, gain and attention factor, for two random tokens."""
-    found = _product(mixer.features, mixer.heads.state_dim, _streams(mixer), _complement_entry(mixer))
-    return None if found is None else _stretched(found, mixer)
+    """Moments of q . k after feature map, norm, gain and attention factor, for two random tokens and random weights."""
+    found = product_spread(mixer)
+    return None if found is None else found.moments
 
 
-def _streams(mixer: MixerSpec) -> tuple[int, int]:
-    """Vectors whose lengths a norm takes together, of queries and of keys."""
-    if mixer.features.norm_over == "head":
-        return 1, 1
-    count = stream_counts(mixer)
-    return count.query, count.key
-
-
-def _filled(features: Features, state_dim: int) -> int:
-    """Channels after the map that are not 0 by construction."""
-    return state_dim if features.map == "relu_zero" else features.feature_dim(state_dim)
-
-
-@lru_cache(CACHE)
-def _product(features: Features, state_dim: int, streams: tuple[int, int], complement: Powers | None) -> Moments | None:
-    width, gain = _filled(features, state_dim), tame(features.gain) ** 2
-    q_std, k_std = tame(features.q_std), tame(features.k_std)
-    key: Powers | None
-    match features.map:
-        case "static" | "scaled_static" if features.norm == "none":
-            return Moments(0.0, width * (q_std * k_std) ** 2).times(gain)
-        case "static" | "scaled_static":  # a norm divides out the number of the token, up to its sign
-            query, key = entry("identity", q_std, state_dim), entry("identity", k_std, state_dim)
-        case "taylor2" if features.norm == "none":
-            return _taylor(q_std * k_std).times(gain)
-        case "favor" if features.norm == "none":
-            variance = min((q_std * k_std) ** 2, MAX_VARIANCE)  # the features estimate exp(n^-1/2 q . k)
-            return Moments(math.exp(0.5 * variance), math.exp(2.0 * variance)).times(gain)
-        case "taylor2" | "favor" | "rff":
-            return None
-        case "one_minus_decay":
-            query, key = entry("silu", q_std, state_dim), complement
-        case name:
-            query, key = entry(name, q_std, state_dim), entry(name, k_std, state_dim)
-    return None if key is None else _normed(features, width, query, key, streams=streams)
-
-
-def _normed(features: Features, width: int, query: Powers, key: Powers, *, streams: tuple[int, int]) -> Moments | None:
-    """q . k of `width` independent entries, each vector divided by its norm (of all `streams` together)."""
-    if features.norm != "none" and features.norm_on == "k":
+@recent
+def product_spread(mixer: MixerSpec) -> Spread | None:
+    """The spread of q . k after feature map, norm, gain, attention factor and the first tap of a shift."""
+    features = mixer.features
+    if underived(mixer) is not None:
         return None
-    if features.norm == "layernorm" and features.map == "relu_zero":  # the mean lifts the zeros
-        return None
-    heads = math.sqrt(streams[0] * streams[1])
-    if features.norm != "none" and not (query.square and key.square):  # a vector of zeros has no direction
-        return None
-    mean, spread = query.mean * key.mean, query.square * key.square - (query.mean * key.mean) ** 2
-    match features.norm:
-        case "none":
-            length = 1.0
-            spread += _sum_spread(query, key, (1, 1)) if features.map == "softmax_pm" else 0.0  # it divides by a sum
-        case "l2" | "rms" | "rms_weighted":
-            channels = 1.0 if features.norm != "l2" else width * heads
-            if features.map == "relu_zero" and features.norm != "l2":
-                channels = 0.5  # half of the channels that the mean square counts
-            length = math.sqrt(query.square * key.square) * channels
-            spread += _length_spread(query, key, streams)
-        case "layernorm":
-            mean, length = 0.0, math.sqrt(query.variance * key.variance)
-            spread = length**2
-        case "sum":
-            if not features.is_nonnegative:
-                return None
-            length = (width * heads) ** 2 * mean
-            spread += _sum_spread(query, key, streams)
-        case _:
-            assert_never(features.norm)
-    if length == 0.0:  # constant entries, centred
-        return None
-    total = Moments(width * mean, width * spread + (width * mean) ** 2)
-    return total.times(tame(features.gain) ** 2 / length)
+    special = expanded_product(mixer)
+    if special is not None:
+        factor = mixer.rotation.attention_factor if mixer.rotation.pairs(mixer.key_dim) else 1.0
+        return special.times((tame(features.gain) * tame(factor)) ** 2)
+    query, key = query_vector(mixer), key_vector(mixer)
+    return None if query is None or key is None else _dot(mixer, query, key)
 
 
-def _length_spread(query: Powers, key: Powers, streams: tuple[int, int]) -> float:
-    """What dividing by |q| |k| adds to the variance per channel of x y, to first order (delta method).
-
-    x y is corrected by a / 2 (x^2 / E x^2 + y^2 / E y^2) with a = E x E y: long vectors also have long products. A
-    length of several heads together depends on each of them by as much less.
-    """
-    mean = query.mean * key.mean
-    own = sum(
-        0.25 * mean**2 * (one.fourth / one.square**2 - 1.0) / count
-        for one, count in zip((query, key), streams, strict=True)
-    )
-    shared = sum(
-        mean * other.mean * (one.cube - one.mean * one.square) / one.square / count
-        for (one, other), count in zip(((query, key), (key, query)), streams, strict=True)
-    )
-    return own - shared
+def _written_spread(mixer: MixerSpec, seq_len: int) -> Spread | None:
+    """The spread of q . k times the gate."""
+    product = product_spread(mixer)
+    if product is None or not writes_longhorn(mixer):
+        return None if product is None else product.times_independent(gate_spread(mixer, seq_len))
+    query, key = query_vector(mixer), key_vector(mixer)
+    return None if query is None or key is None else _dot(mixer, query, _written_key(mixer, key))
 
 
-def _sum_spread(query: Powers, key: Powers, streams: tuple[int, int]) -> float:
-    """The same for division by the sums of q and k: the correction is a (x / E x + y / E y)."""
-    mean = query.mean * key.mean
-    own = sum(mean**2 * one.variance / one.mean**2 / count for one, count in zip((query, key), streams, strict=True))
-    shared = sum(
-        2.0 * mean * other.mean * one.variance / one.mean / count
-        for (one, other), count in zip(((query, key), (key, query)), streams, strict=True)
-    )
-    return own - shared
+def _dot(mixer: MixerSpec, query: Vector, key: Vector) -> Spread:
+    """The sum over channels of q_c k_c w_c; w is the squared attention factor, and the first tap of a shift."""
+    width = query.width
+    factor = tame(mixer.rotation.attention_factor) ** 2
+    share = min(2.0 * mixer.rotation.pairs(mixer.key_dim) / width, 1.0)
+    once, own = width * (1.0 - share + share * factor), width * (1.0 - share + share * factor**2)
+    pairs = once**2 - own
+    mirrors = once**2 / width
+    if mixer.lift.kind == "shift":  # taps start as N(0, 1 / width), each channel its own
+        once, own, pairs, mirrors = 0.0, own / (mixer.lift.width or 1), 0.0, 0.0
+    square = own * query.square * key.square + pairs * query.cross * key.cross
+    square += mirrors * (query.mirror * key.mirror - query.cross * key.cross)
+    fixed = own * query.fixed * key.fixed + pairs * query.fixed_cross * key.fixed_cross
+    return Spread(once * query.mean * key.mean, square, fixed)
 
 
-@lru_cache(CACHE)
-def entry(name: MapName, std: float, state_dim: int) -> Powers:
-    """Powers of one entry of a key (or query) after the elementwise map, for raw entries N(0, std^2).
-
-    Raises:
-        ValueError: the map is not elementwise.
-    """
-    match name:
-        case "identity":
-            return Powers(0.0, std**2, 0.0, 3.0 * std**4)
-        case "hadamard":
-            raw = entry("identity", std, state_dim)
-            return raw.times_independent(raw)
-        case "silu":
-            return powers(lambda x: silu(std * x))
-        case "relu" | "relu_zero":
-            half = std / math.sqrt(2.0 * math.pi)
-            return Powers(half, 0.5 * std**2, 2.0 * half * std**2, 1.5 * std**4)
-        case "elu+1":
-            return powers(lambda x: std * x + 1.0 if x > 0 else math.exp(std * x))
-        case "softmax_pm":
-            return _softmax_entry(min(std**2, MAX_VARIANCE), 2 * state_dim)
-        case "dpfp":
-            relu = entry("relu", std, state_dim)
-            return relu.times_independent(relu)
-        case "ones":
-            return Powers(1.0, 1.0, 1.0, 1.0)
-        case "taylor2" | "favor" | "rff" | "one_minus_decay" | "static" | "scaled_static":
-            raise ValueError(f"`{name}` is not an elementwise map of the raw entries.")
-        case _:
-            assert_never(name)
+def gate_moments(mixer: MixerSpec) -> Moments:
+    """Moments of the scaling gate at initialisation; of the first key for `index`."""
+    return gate_spread(mixer).moments
 
 
-def _softmax_entry(variance: float, width: int) -> Powers:
-    """exp(x) / (width E exp(x)): lognormal entries over a sum that concentrates."""
-    return Powers(*(math.exp(0.5 * d * (d - 1) * variance) / width**d for d in (1, 2, 3, 4)))
-
-
-def gate_moments(mixer: MixerSpec) -> Moments | None:
-    """Moments of the scaling gate at initialisation; None where it is computed from a decay nobody declared."""
-    gate, initial = mixer.scaling.gate, mixer.scaling.initial
-    match gate:
-        case "none" | "index":
+@recent
+def gate_spread(mixer: MixerSpec, seq_len: int = 1) -> Spread:
+    """The scaling gate at initialisation; `step_power` is part of the key."""
+    match mixer.scaling.gate:
+        case "none" | "step_power":
             return ONE
-        case "sigmoid" | "two_sigmoid" | "exp" | "exp_key":
-            return uniform(initial) if initial else _free_gate(gate)
-        case "dt":
-            return log_uniform(initial or DEFAULT_DT)
+        case "index":
+            return _index_gate(seq_len)
+        case "sigmoid" | "two_sigmoid" | "exp" | "exp_key" | "dt":
+            return _longhorn_gate(mixer) if writes_longhorn(mixer) else starts.gate(mixer)
         case "complement":
-            return _complement(mixer.decay)
+            return starts.of_decay(mixer, starts.complement)
         case "sqrt_1_minus_a2":
-            return _sqrt_complement(mixer.decay)
-        case "step_power":
-            return None
+            return starts.of_decay(mixer, lambda factor: max(starts.sqrt_complement(factor), LEAST_ROOT))
         case "tied_to_erase":
-            return _erase_gain(mixer.erase.gain)
+            return starts.erase_gain(mixer.erase.gain)
         case _:
-            assert_never(gate)
-
-
-@lru_cache(8)
-def _free_gate(gate: str) -> Moments:
-    """Moments of a gate whose pre-activation starts as N(0, 1)."""
-    if gate in ("exp", "exp_key"):
-        return Moments(math.exp(0.5), math.exp(2.0))
-    return moments(lambda x: 1.0 / (1.0 + math.exp(-x))).times(2.0 if gate == "two_sigmoid" else 1.0)
+            assert_never(mixer.scaling.gate)
 
 
 @lru_cache(CACHE)
-def _erase_gain(bounds: Range) -> Moments:
-    """Moments of an erase gain lo + (hi - lo) sigmoid(x) whose pre-activation starts as N(0, 1)."""
-    low, high = bounds
-    return moments(lambda x: low + (high - low) / (1.0 + math.exp(-x)))
+def _index_gate(seq_len: int) -> Spread:
+    """1 / j over the positions 1..seq_len."""
+    if seq_len <= SUMMED:
+        first = math.fsum(1.0 / j for j in range(1, seq_len + 1))
+        second = math.fsum(1.0 / (j * j) for j in range(1, seq_len + 1))
+    else:
+        first = math.log(seq_len) + EULER + 0.5 / seq_len
+        second = math.pi**2 / 6.0 - 1.0 / seq_len + 0.5 / seq_len**2
+    return Spread(first / seq_len, second / seq_len, (first / seq_len) ** 2)
 
 
-def _complement_entry(mixer: MixerSpec) -> Powers | None:
-    """Powers of a key entry 1 - a, uniform over the initial range; None for other maps and undeclared ranges."""
-    initial = mixer.decay.initial_range
-    if mixer.features.map != "one_minus_decay" or initial is None:
-        return None
-    low, high = 1.0 - initial[1], 1.0 - initial[0]
-    if low == high:
-        return Powers(*(low**d for d in (1, 2, 3, 4)))
-    return Powers(*((high ** (d + 1) - low ** (d + 1)) / ((d + 1) * (high - low)) for d in (1, 2, 3, 4)))
+def _longhorn_gate(mixer: MixerSpec) -> Spread:
+    """The gate whose product with an independent key has the moments of the key that Longhorn writes."""
+    key = None if underived(mixer) is not None else key_vector(mixer)
+    if key is None or not key.square:
+        return ONE
+    written = _written_key(mixer, key)
+    square = written.square / key.square
+    mean = written.mean / key.mean if key.mean else math.sqrt(square)
+    return Spread(mean, square, mean**2)
 
 
-def _complement(decay: Decay) -> Moments | None:
-    """Moments of 1 - a over the initial range."""
-    initial = decay.initial_range
-    return None if initial is None else uniform((1.0 - initial[1], 1.0 - initial[0]))
+def _written_key(mixer: MixerSpec, key: Vector) -> Vector:
+    """Keys k g / (1 + g |k|^2) of Longhorn, whose gate and key depend on each other: long keys are written less.
+
+    S = sum of k follows |k|^2 by its regression; what is left of its variance is `rest`.
+    """
+    width, length, total = key.width, key.width * key.square, key.width * key.mean
+    variance, slope = _length_spread(mixer, key)
+    rest = max(length + width * (width - 1) * key.cross - total**2 - slope**2 * variance, 0.0)
+    sigma = math.sqrt(math.log1p(variance / length**2)) if length else 0.0
+    lengths = [(w, length * math.exp(sigma * z - 0.5 * sigma**2)) for z, w in COARSE] if sigma else [(1.0, length)]
+    heads = []
+    for gates in starts.longhorn_gates(mixer):
+        writes = [(u * w, square, gate / (1.0 + gate * square)) for u, gate in gates for w, square in lengths]
+        heads.append(
+            (
+                math.fsum(w * (total + slope * (square - length)) * b for w, square, b in writes),
+                math.fsum(w * square * b * b for w, square, b in writes),
+                math.fsum(w * ((total + slope * (square - length)) ** 2 + rest) * b * b for w, square, b in writes),
+            )
+        )
+    mean, own, summed = (math.fsum(values) / len(heads) for values in zip(*heads, strict=True))
+    fixed = math.fsum(one[0] ** 2 for one in heads) / len(heads) / width**2
+    share = key.fixed / key.mean**2 if key.mean else 1.0
+    cross = (summed - own) / (width * (width - 1)) if width > 1 else 0.0
+    return Vector(width, mean / width, own / width, cross, cross, share * fixed, fixed)
 
 
-def _sqrt_complement(decay: Decay) -> Moments | None:
-    """Moments of sqrt(1 - a^2) over the initial range."""
-    initial = decay.initial_range
-    return None if initial is None else uniform((sqrt_complement(initial[1]), sqrt_complement(initial[0])))
+def _length_spread(mixer: MixerSpec, key: Vector) -> tuple[float, float]:
+    """Variance of |k|^2 over tokens, 0 behind a norm of the head; and the slope of the sum of k against it."""
+    features = mixer.features
+    if features.norm in ("l2", "rms", "rms_weighted", "layernorm") or features.map in ("ones", "softmax_pm", "static"):
+        return 0.0, 0.0
+    powers = entry_of(mixer, "k").powers if features.map != "scaled_static" else vectors.entry("identity", 1.0).powers
+    scale = key.square / powers.square if powers.square else 0.0
+    spread = powers.fourth - powers.square**2
+    slope = (powers.cube - powers.mean * powers.square) / spread if spread > 0.0 else 0.0
+    return key.width * spread * scale**2, slope / math.sqrt(scale) if scale else 0.0
 
 
-def sqrt_complement(factor: float) -> float:
-    """sqrt(1 - a^2), 0 beyond a = 1."""
-    return math.sqrt(max(1.0 - factor * factor, 0.0))
+def lift_spread(mixer: MixerSpec) -> Spread:
+    """What a lift multiplies at lag 0: the share that delay1 leaves of a gate of its own (Mamba-3), the rate of a heavy
+    ball, the weight of the first Fenwick level. The taps of a shift are part of the product.
+    """
+    match mixer.lift.kind:
+        case "delay1":
+            splits = mixer.scaling.gate not in ("none", "tied_to_erase", "step_power")
+            return starts.UNBIASED if splits else ONE
+        case "momentum":
+            return starts.UNBIASED
+        case "fenwick":
+            return starts.LEVEL
+        case "none" | "shift":
+            return ONE
+        case _:
+            assert_never(mixer.lift.kind)
 
 
-def uniform(bounds: Range) -> Moments:
-    """Moments of a uniform variable."""
-    low, high = bounds
-    return Moments(0.5 * (low + high), (low * low + low * high + high * high) / 3.0)
+def query_schedule(mixer: MixerSpec, seq_len: int) -> Spread:
+    """The factor 1 + 0.1 log(1 + floor(i / 8192)) of the queries at positions 1..seq_len (Llama 4)."""
+    return _schedule(seq_len) if mixer.scaling.query_schedule == "log" else ONE
 
 
-def log_uniform(bounds: Range) -> Moments:
-    """Moments of a variable whose log is uniform; of a uniform one where the range touches 0."""
-    low, high = bounds
-    if low <= 0.0 or low == high:
-        return uniform(bounds)
-    span = math.log(high / low)
-    return Moments((high - low) / span, (high * high - low * low) / (2.0 * span))
-
-
-def _taylor(std: float) -> Moments:
-    """1 + z + z^2 / 2 for z ~ N(0, std^2)."""
-    return Moments(1.0 + 0.5 * std**2, 1.0 + 2.0 * std**2 + 0.75 * std**4)
-
-
-def silu(x: float) -> float:
-    """x sigmoid(x)."""
-    return x * 0.5 * (1.0 + math.tanh(0.5 * x))
+@lru_cache(CACHE)
+def _schedule(seq_len: int) -> Spread:
+    factors = [
+        (min((block + 1) * QUERY_SCHEDULE_FLOOR - 1, seq_len) - max(block * QUERY_SCHEDULE_FLOOR - 1, 0), block)
+        for block in range(seq_len // QUERY_SCHEDULE_FLOOR + 1)
+    ]
+    values = [(count / seq_len, log_schedule(block * QUERY_SCHEDULE_FLOOR)) for count, block in factors]
+    mean = math.fsum(weight * value for weight, value in values)
+    return Spread(mean, math.fsum(weight * value**2 for weight, value in values), mean**2)
 
 
 def effective_readout(mixer: MixerSpec) -> Readout:
@@ -303,12 +214,3 @@ def effective_readout(mixer: MixerSpec) -> Readout:
     if mixer.features.map == "taylor2" and mixer.features.norm_keeps_signs:
         return Polynomial(kind="polynomial", coefficients=(1.0, 1.0, 0.5))
     return mixer.readout
-
-
-def scores_are_nonnegative(mixer: MixerSpec) -> bool:
-    """Every score is >= 0: features without a sign, and an evolution that only scales each channel."""
-    turns = not mixer.rotation.is_identity or not mixer.erase.is_identity
-    wraps = mixer.lift.kind in ("momentum", "shift") or not mixer.shear.is_identity
-    features = mixer.features
-    positive_map = features.is_nonnegative or (features.map == "taylor2" and features.norm_keeps_signs)
-    return positive_map and not turns and not wraps

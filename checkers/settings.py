@@ -6,7 +6,7 @@ Selectors of the command line, of settings files and of the `reject` of a space 
 from collections.abc import Iterable
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from checkers.finding import Severity
 from checkers.rule import Rule, all_rules
@@ -19,12 +19,19 @@ ALL = "ALL"
 OFF_BY_DEFAULT = "nursery"
 
 
+def kebab(name: str) -> str:
+    """The name of a field as settings are written: with dashes."""
+    return name.replace("_", "-")
+
+
 class Settings(Spec):
     """Selectors are a code (`CD501`), a prefix of one (`CD5`), a rule name (`score-scale`), or `ALL`.
 
     `extend_select` adds to `select`; both also switch on nursery rules that they name by code or name. `severity` maps
     selectors to levels; the longest selector that fits wins.
     """
+
+    model_config = ConfigDict(alias_generator=kebab)
 
     select: tuple[str, ...] = (ALL,)
     extend_select: tuple[str, ...] = ()
@@ -36,7 +43,7 @@ class Settings(Spec):
     def _check(self) -> Self:
         for key, selectors in (
             ("select", self.select),
-            ("extend_select", self.extend_select),
+            ("extend-select", self.extend_select),
             ("ignore", self.ignore),
             ("severity", self.severity),
         ):

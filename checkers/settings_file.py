@@ -16,7 +16,7 @@ from pydantic import ConfigDict
 
 from checkers import tomlfile
 from checkers.finding import Severity
-from checkers.settings import ALL, Settings, unknown
+from checkers.settings import ALL, Settings, kebab, unknown
 from checkers.thresholds import DEFAULTS, Thresholds, listed
 from designspace.document import Document
 from designspace.errors import SpecError
@@ -34,14 +34,10 @@ GLOB_MEANING = {"**/": r"(?:.*/)?", "**": r".*", "*": r"[^/]*", "?": r"[^/]"}
 FailOn = Literal["error", "warning", "info", "never"]
 
 
-def _kebab(name: str) -> str:
-    return name.replace("_", "-")
-
-
 class FileSettings(Spec):
     """The keys of a settings file; None where a key is not given."""
 
-    model_config = ConfigDict(alias_generator=_kebab)
+    model_config = ConfigDict(alias_generator=kebab)
 
     extend: str | None = None
     select: tuple[str, ...] | None = None
@@ -105,7 +101,12 @@ def resolver(
         overrides: what the command line sets.
         config: the settings file of every spec; by default the nearest one upwards of each.
         isolated: read no settings file.
+
+    Raises:
+        SpecError: a settings file is named and none is to be read.
     """
+    if isolated and config is not None:
+        raise SpecError("--isolated reads no settings file, and --config names one; give one of the two.")
     given = _command_line(overrides or Overrides())
 
     @cache
@@ -172,7 +173,7 @@ def matches(glob: str, path: str) -> bool:
 
 
 def _command_line(overrides: Overrides) -> Layer:
-    given = {(_kebab(key),): value for key, value in overrides._asdict().items() if value is not None}
+    given = {(kebab(key),): value for key, value in overrides._asdict().items() if value is not None}
     return {path: Setting(value, COMMAND_LINE) for path, value in given.items()}
 
 
@@ -264,7 +265,7 @@ def _refuse_underscores(document: Document) -> None:
     for path, _ in _leaves(document.data, (), {"thresholds": 3}):
         for length, part in enumerate(path, 1):
             if "_" in str(part):
-                message = f"unknown key `{part}`; did you mean `{_kebab(str(part))}`?"
+                message = f"unknown key `{part}`; did you mean `{kebab(str(part))}`?"
                 raise document.error(message, path[:length])
 
 

@@ -37,6 +37,7 @@ class Kind(StrEnum):
     HORIZON_VANISHING = "longest half-life below two steps"
     HORIZON_SHORT = "longest half-life below an eighth of the length"
     HORIZON_LEARNABLE = "short at initialisation, but the gate can lengthen it"
+    HORIZON_ELSEWHERE = "short in this layer, another keeps the whole past"
     MEMORY = "capacity, reach or rank"
     NUMERICS = "number format or derivative"
     OVERFLOW = "a certain overflow"
@@ -46,7 +47,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Severity for a new design and for a trained checkpoint; `changed` replaces both where `when` holds."""
+    """Severity for a new design and for a trained checkpoint; `changed` replaces both where `when` holds.
+
+    The docstring of `when` is its condition in words, for the documentation.
+    """
 
     new: Severity
     checkpoint: Severity
@@ -55,22 +59,27 @@ class Row:
 
 
 def _linear_time(target: Target) -> bool:
+    """`target.linear_time` is set"""
     return target.linear_time
 
 
 def _suppresses(target: Target) -> bool:
+    """`target.needs` has recall or copying"""
     return not {"recall", "copying"}.isdisjoint(target.needs)
 
 
 def _remembers(target: Target) -> bool:
+    """`target.needs` has recall, copying or long_memory"""
     return not {"recall", "copying", "long_memory"}.isdisjoint(target.needs)
 
 
 def _tracks_state(target: Target) -> bool:
+    """`target.needs` has state_tracking"""
     return "state_tracking" in target.needs
 
 
 def _is_mup(target: Target) -> bool:
+    """`target.parametrisation` is mup"""
     return target.parametrisation == "mup"
 
 
@@ -101,6 +110,7 @@ TABLE: Mapping[Kind, Row] = MappingProxyType(
         Kind.HORIZON_VANISHING: Row("warning", "info", "error", _remembers),
         Kind.HORIZON_SHORT: Row("warning", "info"),
         Kind.HORIZON_LEARNABLE: Row("info", "info"),
+        Kind.HORIZON_ELSEWHERE: Row("info", "info"),
         Kind.MEMORY: Row("warning", "info"),
         Kind.NUMERICS: Row("warning", "warning"),
         Kind.OVERFLOW: Row("error", "error"),

@@ -55,7 +55,7 @@ def _text(path: Path, name: str) -> str:
             content = stream.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise SpecError(f"the file is larger than {MAX_BYTES} bytes; settings are a few kilobytes.", file=name)
-        return content.decode("utf-8")
+        return content.decode("utf-8-sig")  # some editors begin a file with a byte order mark
     except FileNotFoundError:
         raise SpecError("no such settings file; check the path.", file=name) from None
     except OSError as error:
@@ -71,7 +71,7 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
 
     try:
         return tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
         found = ERROR_PLACE.search(str(error))
         line = int(found[1]) if found and found[1] else len(text.splitlines()) or 1
         message = f"not a TOML file: {ERROR_PLACE.sub('', str(error)).strip()}; correct it."

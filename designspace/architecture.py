@@ -2,7 +2,7 @@
 
 import networkx as nx
 
-from designspace.candidate import Candidate
+from designspace.candidate import Block, Candidate
 from designspace.composition import Parallel
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
@@ -20,26 +20,27 @@ def graph(candidate: Candidate) -> "nx.DiGraph[str]":
     stack: nx.DiGraph[str] = nx.DiGraph(name=candidate.name)
     stack.add_node("embedding", kind="embedding", layer=-1, positions=candidate.model.positions)
     stream, layer = "embedding", 0
+    paths: list[list[str]] = [[] for _ in candidate.blocks]
+    for located in candidate.mixers():
+        paths[located.block].append(located.path)
     for index, block in enumerate(candidate.blocks):
+        outside = [f"blocks[{index}].mixer"]
         for _ in range(block.repeat):
             if block.mixer is not None:
-                stream = _add_mixers(stack, candidate, index=index, layer=layer, stream=stream)
+                stream = _add_mixers(stack, block, paths[index] or outside, layer=layer, stream=stream)
             if block.channel_mixer.kind != "none":
-                stream = _add_channel(stack, candidate, index=index, layer=layer, stream=stream)
+                stream = _add_channel(stack, block, layer=layer, stream=stream)
             layer += 1
     stack.add_node("head", kind="head", layer=layer)
     stack.add_edge(stream, "head", role="main", norm="rms")
     return stack
 
 
-def _add_mixers(stack: "nx.DiGraph[str]", candidate: Candidate, *, index: int, layer: int, stream: str) -> str:
-    block = candidate.blocks[index]
+def _add_mixers(stack: "nx.DiGraph[str]", block: Block, paths: list[str], *, layer: int, stream: str) -> str:
     merge = f"layer{layer}.merge"
     stack.add_node(merge, kind="merge", layer=layer)
-    paths = [located.path for located in candidate.mixers() if located.block == index]
-    branches: list[tuple[str, MixerSpec | Outside]] = list(zip(paths, block.mixers, strict=True))
-    if isinstance(block.mixer, Outside):
-        branches = [(f"blocks[{index}].mixer", block.mixer)]
+    mixers = (block.mixer,) if isinstance(block.mixer, Outside) else block.mixers
+    branches: list[tuple[str, MixerSpec | Outside]] = list(zip(paths, mixers, strict=True))
     parallel = block.mixer if isinstance(block.mixer, Parallel) else None
     weights = (1.0,) if parallel is None else parallel.branch_weights
     orders = ("forward",) * len(branches) if parallel is None else parallel.orders or ("forward",) * len(branches)
@@ -54,8 +55,7 @@ def _add_mixers(stack: "nx.DiGraph[str]", candidate: Candidate, *, index: int, l
     return merge
 
 
-def _add_channel(stack: "nx.DiGraph[str]", candidate: Candidate, *, index: int, layer: int, stream: str) -> str:
-    block = candidate.blocks[index]
+def _add_channel(stack: "nx.DiGraph[str]", block: Block, *, layer: int, stream: str) -> str:
     node, merge = f"layer{layer}.channel", f"layer{layer}.out"
     stack.add_node(node, kind="channel", layer=layer, channel=block.channel_mixer.kind)
     stack.add_node(merge, kind="merge", layer=layer)

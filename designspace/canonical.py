@@ -8,8 +8,9 @@ the target it covers seq_len where a mixer reads it (`length_kind: target`), and
 import hashlib
 import json
 from collections.abc import Callable
-from functools import lru_cache
-from typing import Any, TypeVar, overload
+from functools import cache, lru_cache
+from itertools import chain, repeat
+from typing import Any, overload
 
 from designspace.candidate import AnyMixer, Block, Candidate, ChannelMixer, ModelSpec, Norm, Parallel, Skip
 from designspace.decay import Decay
@@ -22,7 +23,7 @@ from designspace.outside import Outside
 from designspace.rewritings import amplitude, degenerate, equivalences, parts
 from designspace.rewritings.change import changed, rounded, snapped
 from designspace.rotation import Rotation
-from designspace.spec import Spec
+from designspace.spec import Spec, SpecType, replaced
 from designspace.suppression import Lint
 from designspace.target import Target
 
@@ -34,8 +35,12 @@ LATER: dict[type[Spec], tuple[str, ...]] = {
     Parallel: ("weights", "learnable_weights", "shared_values", "orders", "row_length"),
     Rotation: ("scaling", "attention_factor", "initial"),
 }
+# What the parts outside the function take.
+EXECUTION, LINT, MODEL, ROTATION, TARGET = Execution(), Lint(), ModelSpec(), Rotation(), Target()
 FINGERPRINT_DIGITS = 12  # hexadecimal
+CACHED_PARTS = 4096
 CACHE = 1024  # canonical mixers: the layers of a stack, and the candidates of a search, repeat most of them
+PLAIN = frozenset({str, int, bool, type(None)})  # what holds no number that a form rounds
 MAX_PASSES = 32  # a chain of rewritings is a few passes long
 REWRITINGS: tuple[Callable[[MixerSpec], MixerSpec], ...] = (
     *parts.REWRITINGS,
@@ -43,7 +48,6 @@ REWRITINGS: tuple[Callable[[MixerSpec], MixerSpec], ...] = (
     *amplitude.REWRITINGS,
     *equivalences.REWRITINGS,
 )
-SpecType = TypeVar("SpecType", bound=Spec)
 
 
 @overload
@@ -59,12 +63,12 @@ def canonical(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
         case MixerSpec():
             return _mixer(spec)
         case Candidate():
-            return spec.model_copy(update={"blocks": _stack(tuple(map(_block, spec.blocks)))})
+            return replaced(spec, {"blocks": _stack(tuple(map(_block, spec.blocks)))})
 
 
 def canonical_json(spec: MixerSpec | Candidate) -> str:
     """The canonical form of the function as JSON: every key written out and sorted, none that is not function."""
-    return _json(function(canonical(function(spec))))  # a rewriting can make the length of the target void
+    return _json(canonical(function(spec)))
 
 
 def fingerprint(candidate: Candidate) -> str:
@@ -87,15 +91,15 @@ def function(spec: MixerSpec | Candidate) -> MixerSpec | Candidate:
         case MixerSpec():
             return _mixer_function(spec)
         case Candidate():
-            model = spec.model.model_copy(update={"residual_dtype": ModelSpec().residual_dtype})
+            model = replaced(spec.model, {"residual_dtype": MODEL.residual_dtype})
             blocks = tuple(map(_block_function, spec.blocks))
-            outside = {"name": "unnamed", "target": _target_function(spec), "approximated": (), "lint": Lint()}
-            return spec.model_copy(update={"model": model, "blocks": blocks, **outside})
+            outside = {"name": "unnamed", "target": _target_function(spec), "approximated": (), "lint": LINT}
+            return replaced(spec, {"model": model, "blocks": blocks, **outside})
 
 
 def _target_function(candidate: Candidate) -> Target:
     """The default target, with the length of the candidate's own where a mixer reads it."""
-    return Target(seq_len=candidate.target.seq_len) if _reads_target_length(candidate) else Target()
+    return Target(seq_len=candidate.target.seq_len) if _reads_target_length(candidate) else TARGET
 
 
 def _reads_target_length(candidate: Candidate) -> bool:
@@ -103,9 +107,11 @@ def _reads_target_length(candidate: Candidate) -> bool:
 
 
 def _mixer_function(mixer: MixerSpec) -> MixerSpec:
-    mixer = changed(mixer, "rotation", phase_dtype=Rotation().phase_dtype)
+    mixer = changed(mixer, "rotation", phase_dtype=ROTATION.phase_dtype)
     mixer = changed(changed(mixer, "normalization", eps_inside=None), "features", eps_kind="sum")
-    return mixer.model_copy(update={"execution": Execution(), "lint": Lint()})
+    if mixer.execution == EXECUTION and not mixer.lint.ignore:
+        return mixer
+    return replaced(mixer, {"execution": EXECUTION, "lint": LINT})
 
 
 def _block_function(block: Block) -> Block:
@@ -113,10 +119,10 @@ def _block_function(block: Block) -> Block:
         case None | Outside():
             inner: AnyMixer | None = block.mixer
         case Parallel(parallel=mixers):
-            inner = block.mixer.model_copy(update={"parallel": tuple(map(_mixer_function, mixers))})
+            inner = replaced(block.mixer, {"parallel": tuple(map(_mixer_function, mixers))})
         case mixer:
             inner = _mixer_function(mixer)
-    return block.model_copy(update={"mixer": inner, "lint": Lint()})
+    return replaced(block, {"mixer": inner, "lint": LINT})
 
 
 def _json(form: Spec) -> str:
@@ -133,12 +139,11 @@ def _digest(text: str) -> str:
 @lru_cache(CACHE)
 def _mixer(mixer: MixerSpec) -> MixerSpec:
     """Every rewriting, again and again until none applies; numbers are rounded last, so that folding loses none."""
-    mixer = _numbers(mixer, snapped)
-    for _ in range(MAX_PASSES):
-        before = mixer
-        for rewriting in REWRITINGS:
-            mixer = rewriting(mixer)
-        if mixer is before:
+    mixer, untouched = _numbers(mixer, snapped), 0
+    for rewriting in chain.from_iterable(repeat(REWRITINGS, MAX_PASSES)):
+        before, mixer = mixer, rewriting(mixer)
+        untouched = untouched + 1 if mixer is before else 0
+        if untouched == len(REWRITINGS):
             return _numbers(mixer, rounded)
     raise RuntimeError(f"the rewritings of a mixer did not end after {MAX_PASSES} passes; report the spec {mixer}.")
 
@@ -146,7 +151,7 @@ def _mixer(mixer: MixerSpec) -> MixerSpec:
 def _block(block: Block) -> Block:
     """A block with canonical mixers; what a missing part would have used takes its default."""
     sizes = {"skip": _numbers(block.skip, rounded), "channel_mixer": _numbers(block.channel_mixer, rounded)}
-    block = block.model_copy(update=sizes)
+    block = replaced(block, sizes)
     update: dict[str, Any] = {}
     match block.mixer:
         case None:
@@ -163,7 +168,7 @@ def _block(block: Block) -> Block:
             update["norm"] = Norm()
     if block.norm.kind == "none":
         update["norm"] = Norm(kind="none")
-    return block.model_copy(update=update)
+    return replaced(block, update)
 
 
 def _parallel(parallel: Parallel) -> Parallel:
@@ -194,7 +199,7 @@ def _parallel(parallel: Parallel) -> Parallel:
 
 def _without_stage(mixer: MixerSpec) -> MixerSpec:
     """A branch that is added to others before anything happens to the outputs: a norm divides the sum, not its row."""
-    return mixer.model_copy(update={"io": InputOutput(short_conv=mixer.io.short_conv)})
+    return replaced(mixer, {"io": InputOutput(short_conv=mixer.io.short_conv)})
 
 
 def _without_values(mixer: MixerSpec) -> MixerSpec:
@@ -210,8 +215,8 @@ def _stack(blocks: tuple[Block, ...]) -> tuple[Block, ...]:
     merged: list[Block] = []
     for block in [block for block in blocks if not _is_empty(block)] or [blocks[0].model_copy(update={"repeat": 1})]:
         last = merged[-1] if merged else None
-        if last is not None and last.model_copy(update={"repeat": block.repeat}) == block:
-            merged[-1] = last.model_copy(update={"repeat": last.repeat + block.repeat})
+        if last is not None and replaced(last, {"repeat": block.repeat}) == block:
+            merged[-1] = replaced(last, {"repeat": last.repeat + block.repeat})
         else:
             merged.append(block)
     return tuple(merged)
@@ -223,22 +228,31 @@ def _is_empty(block: Block) -> bool:
 
 def _numbers(spec: SpecType, form: Callable[[float], float]) -> SpecType:
     """The spec with `form` of every number; the same object if that changes nothing."""
-    update = {name: new for name, old in spec if (new := _value(old, form)) is not old and new != old}
-    return spec.model_copy(update=update) if update else spec
+    update = {}
+    for name, old in vars(spec).items():
+        if type(old) not in PLAIN:
+            new = _value(old, form)
+            if new is not old and new != old:
+                update[name] = new
+    return replaced(spec, update) if update else spec
 
 
 def _value(value: Any, form: Callable[[float], float]) -> Any:
-    match value:
-        case float():
-            return form(value)
-        case tuple():
-            return tuple(_value(item, form) for item in value)
-        case Spec():
-            return _numbers(value, form)
-        case _:
-            return value
+    kind = type(value)
+    if kind is float:
+        return form(value)
+    if kind is tuple:
+        return tuple([_value(item, form) for item in value])
+    return _part(value, form) if Spec in kind.__mro__ else value  # isinstance of a pydantic record is slow
 
 
+@lru_cache(CACHED_PARTS)
+def _part(part: Spec, form: Callable[[float], float]) -> Spec:
+    """A part of a mixer or block; most are at their default, or those of the mixer before."""
+    return _numbers(part, form)
+
+
+PARTS = frozenset(MixerSpec.model_fields)
 OUTSIDE = {
     "approximated",
     "eps_inside",
@@ -255,16 +269,42 @@ OUTSIDE = {
 def _plain(value: Any) -> Any:
     """Dictionaries and lists of a spec without the keys that are not function, and without later keys at default."""
     match value:
-        case Spec():
-            later = LATER.get(type(value), ())
-            return {
-                field.alias or name: _plain(getattr(value, name))
-                for name, field in type(value).model_fields.items()
-                if not (name in later and getattr(value, name) == field.default) and name not in OUTSIDE
-            }
+        case tuple() | list():
+            return [_plain(item) for item in value]
         case dict():
             return {key: _plain(item) for key, item in value.items() if key not in OUTSIDE}
-        case list() | tuple():
-            return [_plain(item) for item in value]
+        case Spec():
+            return _plain_record(value)
         case _:
             return value
+
+
+def _plain_record(record: Spec) -> dict[str, Any]:
+    plain, values = {}, vars(record)
+    for name, key, is_later, default in _keys(type(record)):
+        item = values[name]
+        kind = type(item)
+        if is_later and item == default:
+            continue
+        if kind in PLAIN or kind is float:
+            plain[key] = item
+        else:
+            plain[key] = _plain_part(item) if name in PARTS else _plain(item)
+    return plain
+
+
+@lru_cache(CACHED_PARTS)
+def _plain_part(part: Spec) -> dict[str, Any]:
+    """A part of a mixer: few are new. Nobody changes what comes back."""
+    return _plain_record(part)
+
+
+@cache
+def _keys(kind: type[Spec]) -> tuple[tuple[str, str, bool, Any], ...]:
+    """Name, key in a file, whether it is left out at its default, and default, of every field that is function."""
+    later = LATER.get(kind, ())
+    return tuple(
+        (name, field.alias or name, name in later, field.default)
+        for name, field in kind.model_fields.items()
+        if name not in OUTSIDE
+    )

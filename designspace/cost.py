@@ -12,6 +12,7 @@ from designspace import readout as readouts
 from designspace.candidate import Block, Candidate, ModelSpec, Parallel
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
+from designspace.recent import recent
 from designspace.spec import Dtype, Spec
 from designspace.streams import convolved, latent_widths, parameter_shapes, projections, stream_counts
 from designspace.target import Target
@@ -129,6 +130,7 @@ def cost(candidate: Candidate) -> Cost:
     )
 
 
+@recent
 def mixer_cost(mixer: MixerSpec, *, model_dim: int, target: Target, borrows_values: bool = False) -> MixerCost:
     """Closed-form cost of one layer's mixer.
 
@@ -161,6 +163,7 @@ def mixer_cost(mixer: MixerSpec, *, model_dim: int, target: Target, borrows_valu
     )
 
 
+@recent
 def state_rows(mixer: MixerSpec) -> int | None:
     """Rows of the recurrent state per distinct state; None where none is finite. delay1 and shift keep inputs beside.
 
@@ -195,13 +198,20 @@ def _state_values(mixer: MixerSpec) -> int:
     rows = state_rows(mixer)
     if rows is None:
         return 0
-    exponential_gate = mixer.scaling.gate in ("exp", "exp_key")
-    has_maximum = mixer.execution.stabiliser == "running_max" and (exponential_gate or mixer.score_is_additive)
-    own_shear = not mixer.shear.is_identity or mixer.scaling.learnable
+    own_shear = not mixer.shear.is_identity or (mixer.scaling.learnable and mixer.scaling.where != "after")
     count = stream_counts(mixer)
     states = mixer.heads.num_heads if own_shear else count.value
-    previous = count.key * mixer.key_dim + states * mixer.heads.head_dim if mixer.lift.kind == "delay1" else 0
-    return states * (rows * _columns(mixer) + has_maximum) + previous
+    previous = count.key * mixer.key_dim + count.value * mixer.heads.head_dim if mixer.lift.kind == "delay1" else 0
+    constant = 1 if 0 in readouts.monomials(mixer.readout) else 0  # the sum of the values, which no score enters
+    numbers = (states * (rows - constant) + count.value * constant) * _columns(mixer)
+    return numbers + _maxima(mixer, states) + previous
+
+
+def _maxima(mixer: MixerSpec, states: int) -> int:
+    """Running maxima: of the scores of each state, or of the gates of each stream."""
+    if mixer.score_is_additive:
+        return states if mixer.execution.stabiliser == "running_max" else 0
+    return stream_counts(mixer).value if mixer.keeps_gate_maximum else 0
 
 
 def _cache_values(mixer: MixerSpec) -> int:

@@ -125,7 +125,13 @@ def schedule(decay: Decay, num_heads: int) -> tuple[float, ...]:
     if decay.spacing == "log_rate":
         first, last = -math.log(low), -math.log(high)
         return tuple(math.exp(-first * (last / first) ** step) for step in steps)
+    return tuple(between((low, high), step) for step in steps)
+
+
+def between(ends: Range, position: float) -> float:
+    """The factor at `position` in [0, 1] between the ends: evenly in log(1 - a), or in a where the range touches 1."""
+    low, high = ends
     if high >= 1.0:
-        return tuple(low + (high - low) * step for step in steps)
+        return low + (high - low) * position
     first, last = math.log1p(-low), math.log1p(-high)
-    return tuple(-math.expm1(first + (last - first) * step) for step in steps)
+    return -math.expm1(first + (last - first) * position)

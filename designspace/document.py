@@ -94,6 +94,8 @@ def read(source: str | os.PathLike[str], *, special_numbers: bool = False) -> Do
         SpecError: it cannot be read, is too large, or is not one well-formed YAML or JSON document.
     """
     name = "<stdin>" if str(source) == "-" else str(source)
+    if name.endswith(".toml"):
+        raise SpecError("TOML is for settings (sextant.toml); write the spec as YAML or JSON.", file=name)
     content = sys.stdin.buffer.read(MAX_BYTES + 1) if name == "<stdin>" else _bytes(Path(source))
     if len(content) > MAX_BYTES:
         raise SpecError(f"the file is larger than {MAX_BYTES} bytes; a spec is a few kilobytes.", file=name)

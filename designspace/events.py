@@ -4,9 +4,11 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 SHOWN_CHARACTERS = 40  # of a value quoted in a message
+CACHE = 4096  # paths: those of one spec, and the fields that rules read
 MAX_INTEGER_DIGITS = 300  # of an integer in a file: what still fits a float64
 Scalar = str | int | float | bool | None
 EventKind = Literal["scalar", "mapping", "sequence", "end", "alias"]
@@ -42,6 +44,7 @@ class Event(NamedTuple):
     anchor: str | None = None
 
 
+@lru_cache(CACHE)
 def split_path(path: str) -> KeyPath:
     """Parts of a dotted path: `blocks[0].mixer` is `("blocks", 0, "mixer")`."""
     parts = re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)

@@ -24,6 +24,7 @@ MapName = Literal[
     "ones",  # q = k = 1 (channel-wise recurrences)
 ]
 NormName = Literal["none", "l2", "rms", "rms_weighted", "layernorm", "sum"]
+Side = Literal["q", "k"]
 
 
 class Features(Spec):
@@ -77,10 +78,23 @@ class Features(Spec):
             case _:
                 assert_never(self.map)
 
+    def norm_of(self, side: Side) -> NormName:
+        """The norm of the queries or of the keys."""
+        return "none" if side == "q" and self.norm_on == "k" else self.norm
+
+    def std_of(self, side: Side) -> float:
+        """Standard deviation of the entries of the queries or of the keys at initialisation, before map and norm."""
+        return self.q_std if side == "q" else self.k_std
+
     @property
     def is_static(self) -> bool:
         """q and k do not depend on the token."""
         return self.map in ("static", "ones")
+
+    @property
+    def reads_sequence(self) -> bool:
+        """The features of a token depend on all tokens: a softmax over positions."""
+        return self.map == "softmax_pm" and self.map_over == "sequence"
 
     @property
     def is_nonnegative(self) -> bool:
@@ -91,7 +105,12 @@ class Features(Spec):
     @property
     def norm_keeps_signs(self) -> bool:
         """The norm divides by a positive number: no mean is taken away, and no learned gain can turn negative."""
-        return self.norm not in ("layernorm", "rms_weighted")
+        return not self.norm_has_gain
+
+    @property
+    def norm_has_gain(self) -> bool:
+        """The norm has a learned gain per channel, which nothing bounds."""
+        return self.norm in ("rms_weighted", "layernorm")
 
     @property
     def can_be_zero(self) -> bool:

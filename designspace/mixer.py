@@ -171,6 +171,11 @@ class MixerSpec(Spec):
         return self.scaling.factor(self.heads.state_dim)
 
     @property
+    def score_base(self) -> float:
+        """The constant factor on the score; 1 where the base acts after phi."""
+        return 1.0 if self.scaling.where == "after" else self.base
+
+    @property
     def key_norm_bound(self) -> float | None:
         """Upper bound of |k|^2 before scaling, None where nothing bounds it (theory section 2, P6.2)."""
         if self.scaling.gate == "step_power":  # a power of the step that the keys themselves carry
@@ -181,10 +186,10 @@ class MixerSpec(Spec):
     def product_bound(self) -> float | None:
         """Upper bound of |q . k| before scaling, None where nothing bounds it."""
         features, heads = self.features, self.heads
-        if features.map == "one_minus_decay" and (features.norm == "none" or features.norm_on == "k"):
-            return None  # the queries are no decay
+        if features.map == "one_minus_decay" and (features.norm in ("none", "sum") or features.norm_on == "k"):
+            return None  # the queries are no decay, and their sum can cross zero
         query = self._norm_bound(
-            features.norm if features.norm_on == "qk" else "none",
+            features.norm_of("q"),
             heads.groups if heads.shared == "qk" else heads.num_heads,
         )
         key = self._norm_bound(features.norm, heads.groups)
@@ -202,7 +207,7 @@ class MixerSpec(Spec):
                 return gain
             case "rms" | "rms_weighted" | "layernorm":
                 return gain * width * (streams if self.features.norm_over == "all_heads" else 1)
-            case "sum" if self.features.is_nonnegative:
+            case "sum" if self.features.is_nonnegative or self.features.map == "one_minus_decay":
                 return gain
             case _:
                 return self._map_norm_bound(gain)
@@ -212,7 +217,7 @@ class MixerSpec(Spec):
         match self.features.map:
             case "ones":
                 return gain * self.key_dim
-            case "softmax_pm":
+            case "softmax_pm" | "rff":  # a distribution; pairs of cosine and sine
                 return gain
             case "one_minus_decay":
                 return gain * self.key_dim * (1.0 - self.decay.hull[0]) ** 2
@@ -252,6 +257,11 @@ class MixerSpec(Spec):
         return exponential and self.features.map == "ones" and still and self.lift.kind == "none"
 
     @property
+    def keeps_gate_maximum(self) -> bool:
+        """The recurrence keeps the running maximum of its exponential gates (xLSTM, arXiv 2405.04517, eq. 15-17)."""
+        return self.execution.stabiliser == "running_max" and self.scaling.gate in ("exp", "exp_key")
+
+    @property
     def lifted_dim(self) -> int | None:
         """Rows of the state per head after the lift of phi: sum of C(n + d - 1, d); None without a finite lift."""
         coefficients = readouts.polynomial_coefficients(self.readout)
@@ -259,10 +269,3 @@ class MixerSpec(Spec):
             return None
         width = self.key_dim * (2 if self.lift.kind in ("delay1", "momentum") else 1) * (self.lift.width or 1)
         return sum(math.comb(width + d - 1, d) for d in readouts.monomials(self.readout))
-
-    @property
-    def is_position_blind(self) -> bool:
-        """The mixer itself carries no position: A = I and nothing else tells positions apart (P3)."""
-        local = self.support.window is not None or self.support.chunk is not None or self.io.short_conv.width > 1
-        ordered = self.scaling.gate == "index" or self.scaling.query_schedule != "none"
-        return self.evolution_is_identity and not local and not ordered

@@ -1,7 +1,9 @@
 """phi, the readout: the scalar function applied to every score. Source: arXiv 2510.09389, principles 1, 2 and 5."""
 
 import math
+from collections.abc import Callable
 from functools import lru_cache
+from itertools import pairwise
 from typing import Annotated, Literal, assert_never
 
 from pydantic import AfterValidator, Field, field_validator
@@ -10,8 +12,8 @@ from designspace.spec import LARGEST, SMALLEST, Number, Spec, invalid, within
 
 MAX_DEGREE = 4
 LOG_MAX_FLOAT64 = 709.0  # exp overflows just above
-GRID_POINTS = 4001  # of the search for a minimum; thirds refine it
-REFINEMENTS = 60
+MAX_HALVINGS = 1100  # a bisection of any interval of float64 ends before
+NOISE = 1e-14  # of the sum of |c_d z^d|: what rounding leaves of a polynomial at its root
 
 
 def _finite_or_none(softcap: float) -> float:
@@ -32,11 +34,12 @@ class _Base(Spec):
     @property
     def is_capped(self) -> bool:
         """A finite softcap makes any readout nonlinear and bounded."""
-        return math.isfinite(self.cap)
+        return self.softcap is not None and self.softcap != math.inf
 
     def capped(self, score: float) -> float:
         """c tanh(z / c), or z without a softcap."""
-        return self.cap * math.tanh(score / self.cap) if self.is_capped else score
+        cap = self.softcap
+        return score if cap is None or cap == math.inf else cap * math.tanh(score / cap)
 
 
 class Identity(_Base):
@@ -68,10 +71,7 @@ class Polynomial(_Base):
 
     def raw(self, score: float) -> float:
         """phi without the softcap, by Horner's rule; infinite where it overflows float64."""
-        value = 0.0
-        for coefficient in reversed(self.coefficients):
-            value = value * score + coefficient
-        return value
+        return _horner(self.coefficients, score)
 
 
 class Exponential(_Base):
@@ -132,6 +132,14 @@ def value(readout: Readout, score: float) -> float:
     return readout.raw(readout.capped(score))
 
 
+def function(readout: Readout) -> Callable[[float], float]:
+    """phi as a function of the score alone, to be called many times."""
+    cap, raw = readout.softcap, readout.raw
+    if cap is None or cap == math.inf:
+        return raw
+    return lambda score: raw(cap * math.tanh(score / cap))
+
+
 def is_linear(readout: Readout) -> bool:
     """phi(z) = c z: the state needs no lift."""
     return monomials(readout) == {1}
@@ -179,7 +187,7 @@ def homogeneous_degree(readout: Readout) -> int | None:
 def infimum(readout: Readout) -> float:
     """inf phi over the reals; a softcap confines the score to (-c, c)."""
     if readout.is_capped:
-        return _grid_minimum(readout, readout.cap)
+        return _minimum(readout, readout.cap)
     match readout:
         case Identity():
             return -math.inf
@@ -208,19 +216,53 @@ def _polynomial_infimum(readout: Polynomial) -> float:
         return -math.inf
     lower = sum(abs(c) for c in readout.coefficients[:top])
     bound = 1.0 + lower / readout.coefficients[top]  # Cauchy's bound holds for the roots of phi' too, up to p
-    bound *= top
-    return _grid_minimum(readout, bound)
+    return _minimum(readout, bound * top)
 
 
-def _grid_minimum(readout: Readout, bound: float) -> float:
-    """Minimum of phi on [-bound, bound] by a grid and a ternary search around its best point."""
-    step = 2.0 * bound / (GRID_POINTS - 1)
-    best = min((-bound + index * step for index in range(GRID_POINTS)), key=readout.raw)
-    low, high = max(best - step, -bound), min(best + step, bound)
-    for _ in range(REFINEMENTS):
-        third = (high - low) / 3.0
-        if readout.raw(low + third) <= readout.raw(high - third):
-            high -= third
-        else:
-            low += third
-    return min(readout.raw(0.5 * (low + high)), readout.raw(best))
+def _minimum(readout: Readout, bound: float) -> float:
+    """Minimum of phi without its softcap on [-bound, bound]; every phi but a polynomial rises with the score."""
+    if not isinstance(readout, Polynomial):
+        return readout.raw(-bound)
+    turns = _sign_changes(_derivative(readout.coefficients), -bound, bound)
+    return min(_without_noise(readout, score) for score in (-bound, *turns, bound))
+
+
+def _without_noise(readout: Polynomial, score: float) -> float:
+    """phi(z), 0 where it is no more than what rounding leaves."""
+    found = readout.raw(score)
+    terms = sum(abs(c * score**d) for d, c in enumerate(readout.coefficients))
+    return 0.0 if abs(found) <= NOISE * terms else found
+
+
+def _derivative(coefficients: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(d * c for d, c in enumerate(coefficients))[1:]
+
+
+def _sign_changes(coefficients: tuple[float, ...], low: float, high: float) -> list[float]:
+    """Where the polynomial is 0 or changes its sign in [low, high]: at most once between two turns of it."""
+    if len(coefficients) <= 1:
+        return []
+    turns = [low, *_sign_changes(_derivative(coefficients), low, high), high]
+    found = [_sign_change(coefficients, left, right) for left, right in pairwise(turns)]
+    return [score for score in found if score is not None]
+
+
+def _sign_change(coefficients: tuple[float, ...], low: float, high: float) -> float | None:
+    """The one sign change in [low, high], by bisection; None where both ends have the same sign."""
+    rises = _horner(coefficients, low) <= 0
+    if rises == (_horner(coefficients, high) < 0):
+        return None
+    for _ in range(MAX_HALVINGS):
+        middle = 0.5 * (low + high)
+        here = _horner(coefficients, middle)
+        if here == 0 or middle in (low, high):
+            return middle
+        low, high = (middle, high) if (here < 0) == rises else (low, middle)
+    return low
+
+
+def _horner(coefficients: tuple[float, ...], score: float) -> float:
+    value = 0.0
+    for coefficient in reversed(coefficients):
+        value = value * score + coefficient
+    return value

@@ -1,5 +1,6 @@
 """b_j, the scaling: how strongly a key enters. Source: arXiv 2510.09389, principle 5."""
 
+import math
 from typing import Literal, Self
 
 from pydantic import model_validator
@@ -8,6 +9,7 @@ from designspace.spec import Positive, Range, Spec, check_range, invalid
 
 QUERY_SCHEDULE_FLOOR = 8192  # positions per step of the log schedule (Llama 4)
 QUERY_SCHEDULE_SLOPE = 0.1
+DT_INITIAL = (1.0e-3, 1.0e-1)  # step sizes at initialisation where none are declared (Mamba, arXiv 2312.00752)
 
 Gate = Literal[
     "none",
@@ -60,7 +62,16 @@ class Scaling(Spec):
             case number:
                 return number
 
+    def query_factor(self, position: int) -> float:
+        """What `query_schedule` multiplies the scores of the query at `position` by; the first stands at 1."""
+        return 1.0 if self.query_schedule == "none" else log_schedule(position)
+
     @property
     def reads_input(self) -> bool:
         """b_j depends on the token."""
         return self.gate not in ("none", "index")
+
+
+def log_schedule(position: int) -> float:
+    """1 + 0.1 log(1 + floor(position / 8192)); the first query stands at 1. Source: Llama 4."""
+    return 1.0 + QUERY_SCHEDULE_SLOPE * math.log1p(position // QUERY_SCHEDULE_FLOOR)

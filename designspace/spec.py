@@ -1,7 +1,8 @@
 """The base of every spec record, and the error its validators raise."""
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
@@ -52,6 +53,22 @@ class Spec(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
     )
+
+
+SpecType = TypeVar("SpecType", bound=Spec)
+
+
+def replaced(spec: SpecType, fields: Mapping[str, Any]) -> SpecType:
+    """The record with other values of some fields, which are not validated.
+
+    As `model_copy(update=...)`, in half of the time: a canonical form is made of 50 copies.
+    """
+    copy = object.__new__(type(spec))
+    object.__setattr__(copy, "__dict__", {**vars(spec), **fields})
+    object.__setattr__(copy, "__pydantic_fields_set__", spec.model_fields_set | fields.keys())
+    object.__setattr__(copy, "__pydantic_extra__", None)
+    object.__setattr__(copy, "__pydantic_private__", None)
+    return copy
 
 
 def is_in_range(value: float) -> bool:

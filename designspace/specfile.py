@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from designspace.huggingface import Imported
 
 CATALOGUE_PREFIX = "catalogue:"
+STANDARD_INPUT = "<stdin>"  # what `document.read` calls it
 SPEC_KEYS = {"sextant", "blocks", "mixer"}
 SPACE_KEY = "tasks"
 RANGE_KEYS = frozenset({"range", "log", "int"})  # of a hole for a number
@@ -63,14 +64,20 @@ def load_with_places(source: str | os.PathLike[str]) -> Loaded:
     if name.startswith(CATALOGUE_PREFIX):
         candidate = catalogue.get(name.removeprefix(CATALOGUE_PREFIX)).candidate
         return Loaded(candidate, parse(dump(candidate), name))
-    if name.endswith(".json") or name == "-":
-        document = read(source, special_numbers=True)
-        if is_config(document):
-            return load_config(document)
-        if document.special_number:
-            raise document.special_number
-        return load_document(document)
-    return load_document(read(source))
+    return load_read(read(source, special_numbers=True))
+
+
+def load_read(document: Document) -> Loaded:
+    """The candidate that a file or standard input holds, a spec or a config.json.
+
+    Args:
+        document: read with `special_numbers`, which only a config.json may hold.
+    """
+    if (document.file.endswith(".json") or document.file == STANDARD_INPUT) and is_config(document):
+        return load_config(document)
+    if document.special_number:
+        raise document.special_number
+    return load_document(document)
 
 
 def loads(text: str, file: str = "<text>") -> Candidate:
@@ -198,14 +205,19 @@ def _lay_out(node: yaml.Node) -> tuple[int, int]:
 
 
 def record(value: Any) -> Any:
-    """`value` as plain data, without the keys at their default (a `kind` always stays)."""
+    """`value` as plain data, without the keys at their default.
+
+    A `kind` always stays, and so does a number format that was declared: rules about formats judge declared ones only.
+    """
     match value:
         case BaseModel():
             fields = type(value).model_fields
             return {
                 field.alias or name: record(getattr(value, name))
                 for name, field in fields.items()
-                if name == "kind" or getattr(value, name) != field.get_default(call_default_factory=True)
+                if name == "kind"
+                or getattr(value, name) != field.get_default(call_default_factory=True)
+                or _declares_format(value, name)
             }
         case tuple() | list():
             return [record(item) for item in value]
@@ -217,6 +229,14 @@ def record(value: Any) -> Any:
             return None
         case _:
             return value
+
+
+def _declares_format(owner: BaseModel, name: str) -> bool:
+    """The field is a number format, or holds one, that was written down at its default."""
+    value = getattr(owner, name)
+    if name.endswith("dtype"):
+        return name in owner.model_fields_set
+    return isinstance(value, BaseModel) and any(_declares_format(value, inner) for inner in type(value).model_fields)
 
 
 def _one_layer(document: Document) -> Document:

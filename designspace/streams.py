@@ -10,6 +10,7 @@ direction are G and all others one per head.
 from dataclasses import dataclass
 
 from designspace.mixer import MixerSpec
+from designspace.recent import recent
 
 VALUES = ("v", "v_gate")  # pre-activations of the values
 LATENT = ("latent", "shared_key")  # what is projected in place of k and v
@@ -39,6 +40,7 @@ class StreamCounts:
     value: int
 
 
+@recent
 def stream_counts(spec: MixerSpec) -> StreamCounts:
     """How many distinct streams the heads share."""
     heads, groups = spec.heads.num_heads, spec.heads.groups
@@ -194,7 +196,7 @@ def _feature_parameters(spec: MixerSpec) -> dict[str, tuple[int, ...]]:
     if features.map in ("static", "scaled_static"):
         found["q_static"] = (count.query, spec.heads.state_dim)
         found["k_static"] = (count.key, spec.heads.state_dim)
-    if features.norm in ("rms_weighted", "layernorm"):
+    if features.norm_has_gain:
         shared = features.gain_shared and features.norm_over == "head"
         if features.norm_on == "qk":
             found["q_gain"] = (spec.key_dim,) if shared else (count.query, spec.key_dim)

@@ -32,6 +32,10 @@ class Support(Spec):
             raise invalid("read", f"`read: before` needs `mask: causal`, got {self.mask}.")
         return self
 
+    def span(self, seq_len: int) -> int:
+        """Tokens of a sequence that one query and its keys span: the length, or the window or chunk that bounds it."""
+        return min(seq_len, self.window or seq_len, self.chunk or seq_len)
+
     def visible(self, position: int, seq_len: int) -> int:
         """Number of keys that query `position` (from 0) may read in a sequence of `seq_len`."""
         if self.mask == "none":

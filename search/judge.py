@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from checkers.check import check
 from checkers.finding import Severity
 from checkers.rule import all_rules
-from checkers.settings import fits
+from checkers.settings import Settings, fits
 from designspace.candidate import Candidate
 from designspace.cost import cost
 from designspace.errors import SpecError
@@ -32,7 +32,7 @@ class Judgement(Record):
 Judge = Callable[[Candidate], Judgement]
 
 
-def judge_for(plan: Plan, reject: tuple[str, ...]) -> Judge:
+def judge_for(plan: Plan, reject: tuple[str, ...], settings: Settings | None = None) -> Judge:
     """A judge for candidates that `plan` would train.
 
     Args:
@@ -40,12 +40,13 @@ def judge_for(plan: Plan, reject: tuple[str, ...]) -> Judge:
         reject: what keeps a candidate from training: severities (`error`), and selectors of rules (`CD101`, `CD5`,
             `score-scale`), whose fail counts at any severity. A suppressed finding never does, and a
             candidate that lies outside the grammar or reads later tokens is rejected whatever is asked for.
+        settings: of the checker; a rule that they leave out rejects nothing, a severity that they map counts as mapped.
     """
     selectors = [selector for selector in reject if selector not in SEVERITIES]
     codes = {rule.code for rule in all_rules() if any(fits(selector, rule) for selector in selectors)}
 
     def judge(candidate: Candidate) -> Judgement:
-        report = check(candidate)
+        report = check(candidate, settings)
         fails = [verdict for verdict in report.verdicts if verdict.verdict == "fail"]
         failed = codes & {verdict.code for verdict in fails}
         refused = any(candidate.outside()) or not candidate.is_causal  # nothing to build, or answers read off the input

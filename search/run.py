@@ -142,7 +142,8 @@ def stop_study(name: str, *, store_url: str) -> Status:
 def _run(store: Store, name: str, space: Space, *, hands: Hands, on_live: OnLive | None, judge: Judge | None) -> Status:
     leases.release_all(store, "The owner of the store started anew.")
     ahead = QUEUED_PER_WORKER * hands.workers
-    search = Search(store, name, space, judge or judge_for(space.settings.plan, space.settings.reject), ahead=ahead)
+    rules = space.settings
+    search = Search(store, name, space, judge or judge_for(rules.plan, rules.reject, rules.checker), ahead=ahead)
     token, progress = secrets.token_urlsafe(32), dict[int, JobProgress]()
     app = create_app(
         store,

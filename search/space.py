@@ -13,6 +13,7 @@ budget: {trials: 12}                      # also jobs (training runs) and second
 sampler: {name: tpe, seed: 0}             # a file of search/samplers
 protocol: tiny
 reject: [error]                           # severities, principles, rules: such a finding rejects
+checker: {ignore: [CD401]}                # settings of the checker, in place of the nearest settings file
 start: [softmax_rope]                     # catalogue entries to measure first
 ```
 
@@ -25,13 +26,15 @@ import os
 import random
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from checkers.rule import all_rules
+from checkers.settings import Settings as CheckerSettings
 from checkers.settings import fits
+from checkers.settings_file import Resolver, resolver
 from designspace import catalogue, units
 from designspace.candidate import Candidate
 from designspace.document import Document, Node, parse, read
@@ -87,6 +90,7 @@ class Settings(Spec):
     protocol: str = "tiny"
     steps: Annotated[int | None, Field(ge=1, le=MAX_STEPS)] = None
     reject: tuple[str, ...] = ("error",)
+    checker: CheckerSettings = CheckerSettings()
     start: tuple[str, ...] = ()
 
     @property
@@ -126,18 +130,30 @@ class Space:
         return catalogue.get(self.settings.start[index]).candidate
 
     def record(self) -> dict[str, Any]:
-        """The space as plain data, which `from_record` reads back."""
-        data: dict[str, Any] = self.document.data | {"name": self.name}
+        """The space as plain data, which `from_record` reads back.
+
+        The settings of the checker are part of it wherever they came from, so that a study goes on as it began.
+        """
+        checker = self.settings.checker.model_dump(mode="json", exclude_defaults=True)
+        data: dict[str, Any] = self.document.data | {"name": self.name, "checker": checker}
         return data
 
 
-def load_space(source: str | os.PathLike[str]) -> Space:
+def load_space(source: str | os.PathLike[str], *, settings_of: Resolver | None = None) -> Space:
     """The space in the file `source`, YAML or JSON, or `-` for standard input.
 
+    Args:
+        settings_of: the settings of the checker for a space without the key `checker`; by default those of the nearest
+            settings file upwards of it, as `sextant lint` takes them.
+
     Raises:
-        SpecError: it cannot be read, or an option of it makes no valid candidate.
+        SpecError: it or a settings file cannot be read, or an option of it makes no valid candidate.
     """
-    return space_of(read(source))
+    space = space_of(read(source))
+    if "checker" in space.document.data:
+        return space
+    found = (settings_of or resolver())(space.document.file).settings
+    return replace(space, settings=space.settings.model_copy(update={"checker": found}))
 
 
 def from_record(record: dict[str, Any]) -> Space:
@@ -151,6 +167,7 @@ def space_of(document: Document) -> Space:
     _refuse_unknown_keys(document)
     holey = document.root._replace(content={key: one for key, one in entries.items() if key in CANDIDATE_KEYS})
     own = {key: value for key, value in document.data.items() if key not in CANDIDATE_KEYS}
+    _refuse_wrong_checker(document)
     settings = validate(document, Settings, own)
     _refuse_unknown_names(document, settings)
     _refuse_repeats(document, settings)
@@ -168,6 +185,13 @@ def _refuse_unknown_keys(document: Document) -> None:
             close = nearest(key, known)
             remedy = f"did you mean `{close}`?" if close else f"known keys are {', '.join(sorted(known))}."
             raise document.error(f"{quoted(key)} is not a key of a space file; {remedy}", (key,))
+
+
+def _refuse_wrong_checker(document: Document) -> None:
+    """Mistakes in the settings of the checker stand at their own keys, also those that only they know of."""
+    entries = document.root.content if isinstance(document.root.content, dict) else {}
+    if "checker" in entries:
+        validate(Document(document.file, entries["checker"].node), CheckerSettings)
 
 
 def _refuse_unknown_names(document: Document, settings: Settings) -> None:

@@ -131,13 +131,18 @@ def gate(scaling: Scaling, x: Tensor) -> Tensor:
         case "two_sigmoid":
             return 2.0 * x.sigmoid()
         case "exp" | "exp_key":
-            return x.exp() if scaling.cap is None else (scaling.cap * torch.tanh(x / scaling.cap)).exp()
+            return log_gate(scaling, x).exp()
         case "dt":
             return F.softplus(x)
         case "none" | "complement" | "sqrt_1_minus_a2" | "tied_to_erase" | "step_power" | "index":
             raise ValueError(f"`scaling.gate: {scaling.gate}` has no pre-activation.")
         case _:
             assert_never(scaling.gate)
+
+
+def log_gate(scaling: Scaling, x: Tensor) -> Tensor:
+    """log of an exponential gate at its pre-activation x."""
+    return x if scaling.cap is None else scaling.cap * torch.tanh(x / scaling.cap)
 
 
 def gate_preactivation(scaling: Scaling, value: Tensor) -> Tensor:

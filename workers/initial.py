@@ -11,10 +11,10 @@ from torch import Tensor
 
 from designspace.decay import Decay
 from designspace.mixer import MixerSpec
+from designspace.scaling import DT_INITIAL
 from designspace.streams import decay_slots, parameter_shapes, raw_shapes, shares_step, stream_counts
 from workers import gates
 
-DT_RANGE = (1.0e-3, 1.0e-1)  # step size at initialisation where none is declared (Mamba, arXiv 2312.00752)
 SCALAR_RATES = (1.0, 16.0)  # A of a scalar decay exp(-A dt) where no range is declared (Mamba-2, arXiv 2405.21060)
 NORMAL_90 = 1.645  # half of the central 90 % of a standard normal
 TOKEN_SHARE = 0.1  # of the interval of pre-activations: least standard deviation that the tokens add
@@ -134,7 +134,7 @@ def _rate_range(spec: MixerSpec, *, slots: int) -> tuple[float, float]:
     """
     if spec.decay.initial is None:
         return (1.0, float(slots)) if slots > 1 else SCALAR_RATES
-    smallest_step, largest_step = spec.scaling.initial or DT_RANGE
+    smallest_step, largest_step = spec.scaling.initial or DT_INITIAL
     top = max(spec.decay.range[1], gates.INSIDE)
     low, high = (min(max(a / top, gates.INSIDE), 1.0 - gates.INSIDE) for a in spec.decay.initial)
     return -math.log(high) / max(smallest_step, gates.INSIDE), -math.log(low) / max(largest_step, gates.INSIDE)
@@ -149,7 +149,7 @@ def _rates(first: float, last: float, streams: int, slots: int) -> Tensor:
 
 def _gate_start(spec: MixerSpec, streams: int) -> Tensor:
     """The scaling gate of each stream at initialisation."""
-    low, high = spec.scaling.initial or DT_RANGE
+    low, high = spec.scaling.initial or DT_INITIAL
     return gates.log_span(low, high, gates.spread(streams, 1)[:, 0])
 
 
@@ -194,7 +194,7 @@ def raw_std(spec: MixerSpec) -> dict[str, float]:
             found["decay_input"] = found["decay"]
     for name in ("gate", "key_logit"):
         if name in found and (spec.scaling.gate == "dt" or spec.scaling.initial is not None):
-            ends = torch.tensor(spec.scaling.initial or DT_RANGE, dtype=torch.float64)
+            ends = torch.tensor(spec.scaling.initial or DT_INITIAL, dtype=torch.float64)
             low, high = gates.gate_preactivation(spec.scaling, ends).tolist()
             found[name] = _token_std(high - low, streams)
     if decay.reads_input and decay.map == "complement" and decay.initial is not None:

@@ -370,7 +370,7 @@ def unit_rms(
 def prefix(signals: Signals, length: int, rank: int) -> Signals:
     """The signals of the first `length` tokens, `rank` micro-steps each."""
     of_tokens = ("q", "log_decay", "angle", "shear", "tap", "momentum", "rate", "levels", "log_eta")
-    of_steps = ("k", "v", "gain", "direction", "second", "gate")
+    of_steps = ("k", "v", "gain", "direction", "second", "gate", "log_gate")
     ends = dict.fromkeys(of_tokens, length) | dict.fromkeys(of_steps, length * rank)
     found = {name: (getattr(signals, name), end) for name, end in ends.items()}
     return replace(signals, **{name: value[:, :end] for name, (value, end) in found.items() if value is not None})
@@ -384,10 +384,12 @@ def later_token_effect(run: Run, x: Tensor, other: Tensor) -> float:
 
 
 def relative_change(expected: Tensor, got: Tensor) -> float:
-    """Largest difference over the rms of `expected`; entries that are not finite in both count as equal."""
+    """Largest difference over the rms of `expected`; entries that are not finite in both count as equal, and NaN where
+    none is finite.
+    """
     expected, got = expected.detach().double(), got.detach().double()
     finite = expected.isfinite() | got.isfinite()
     if not finite.any():
-        return 0.0
+        return math.nan
     rms = float(expected[expected.isfinite()].square().mean().sqrt())
     return float((expected - got)[finite].abs().amax()) / max(rms, TINY)

@@ -95,6 +95,7 @@ def realise(spec: MixerSpec, raw: Raw, parameters: Raw) -> Signals:
         skip=parameters.get("skip"),
         sink=parameters.get("sink"),
         log_eta=raw["log_eta"].squeeze(-1) if "log_eta" in raw else None,
+        log_gate=_log_gate(spec, raw, parameters),
     )
 
 
@@ -262,6 +263,14 @@ def _input_gate(spec: MixerSpec, raw: Raw, parameters: Raw) -> Float[Tensor, "ba
         return None
     gate = gates.gate(spec.scaling, raw[name].squeeze(-1) + parameters["gate_bias"])
     return _complement_gate(spec, gate) if spec.decay.reads_input and spec.decay.map == "complement" else gate
+
+
+def _log_gate(spec: MixerSpec, raw: Raw, parameters: Raw) -> Float[Tensor, "batch steps num_heads"] | None:
+    """The log of a gate that a running maximum keeps in range; None where a lift splits the gate."""
+    if not spec.keeps_gate_maximum or spec.lift.kind == "delay1":
+        return None
+    name = "key_logit" if spec.scaling.gate == "exp_key" else "gate"
+    return per_head(gates.log_gate(spec.scaling, raw[name].squeeze(-1) + parameters["gate_bias"]), spec.heads.num_heads)
 
 
 def _write(

@@ -33,6 +33,7 @@ class Signals:
         levels: weight of each Fenwick level (lift fenwick).
         bonus: diagonal vector (support.diagonal bonus); skip: D of each head; sink: extra logit of the denominator.
         log_eta: n_i of the learned normalization.
+        log_gate: log of an exponential gate, for a running maximum where the gate overflows; None = log of `gate`.
     """
 
     q: Float[Tensor, "batch seq_len num_heads n"]
@@ -56,3 +57,4 @@ class Signals:
     skip: Float[Tensor, " num_heads"] | None = None
     sink: Float[Tensor, " num_heads"] | None = None
     log_eta: Float[Tensor, "batch seq_len num_heads"] | None = None
+    log_gate: Float[Tensor, "#batch steps num_heads"] | None = None

@@ -6,7 +6,8 @@ Source: docs.github.com, "Workflow commands for GitHub Actions"; escapes as in a
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from checkers.finding import Finding, Report, Severity
+from checkers.entries import told
+from checkers.finding import Fault, Finding, Report, Severity
 from checkers.format import Format
 from checkers.location import has_file, one_line, place, repository_path, source_name
 
@@ -16,23 +17,23 @@ IN_PROPERTIES = {**IN_MESSAGES, ":": "%3A", ",": "%2C"}
 
 
 def render(reports: Sequence[Report], *, colour: bool = False) -> str:  # noqa: ARG001 - commands have no colour
-    """One command for each finding that no suppression silences; nothing where there are none."""
-    return "".join(_command(finding, report) for report in reports for finding in report.active)
+    """One command for each finding that no suppression silences, and each probe fault; nothing where there are none."""
+    return "".join(_command(one, report) for report in reports for one in report.problems)
 
 
-def _command(finding: Finding, report: Report) -> str:
+def _command(one: Finding | Fault, report: Report) -> str:
     properties: dict[str, str | int] = {}
-    message = f"{finding.path}: {finding.message}"
+    message = f"{one.path}: {told(one)}"
     if has_file(report):
-        where = place(finding, report)
+        where = place(one, report)
         properties |= {"file": one_line(repository_path(report)), "line": where.line, "endLine": where.end_line}
         if where.line == where.end_line:  # GitHub refuses columns of a region of several lines
             properties |= {"col": where.column, "endColumn": where.end_column}
     else:
         message = f"{source_name(report)} {message}"
-    properties["title"] = f"{finding.code} {finding.name}"
+    properties["title"] = f"{one.code} {one.name}"
     listed = ",".join(f"{name}={escaped(str(value), IN_PROPERTIES)}" for name, value in properties.items())
-    return f"::{COMMANDS[finding.severity]} {listed}::{escaped(message, IN_MESSAGES)}\n"
+    return f"::{COMMANDS[one.severity]} {listed}::{escaped(message, IN_MESSAGES)}\n"
 
 
 def escaped(text: str, escapes: Mapping[str, str]) -> str:

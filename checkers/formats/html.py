@@ -5,19 +5,19 @@ It needs no network and no script: the file forbids both (Content-Security-Polic
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from itertools import groupby
 
 from checkers import drawing
-from checkers.finding import Edit, Finding, Fix, Report, Verdict
+from checkers.entries import SEE_ALL, Entry, counts_text, entries, probes_text, shown, totals_text
+from checkers.finding import Report, Verdict
 from checkers.format import Format
-from checkers.formats.text import shown
-from checkers.location import alike, has_file, one_line, source_name
+from checkers.location import has_file, one_line, source_name
 from checkers.picture import Heatmap, Picture
 from checkers.principles import FAMILIES
 
-SHOWN_PATHS = 12
+MOST_UNFOLDED = 20  # specs of a page; of more, each is folded
 IN_BACKTICKS = re.compile("`([^`]+)`")
 POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 STYLE = """
@@ -35,6 +35,7 @@ a{color:var(--link)}:focus-visible{outline:3px solid var(--link);outline-offset:
 .scroll{overflow-x:auto}table{border-collapse:collapse;width:100%}
 th,td{text-align:left;vertical-align:top;padding:.3rem .6rem;border-bottom:1px solid var(--line);
 overflow-wrap:break-word}
+.numbers{width:auto}.numbers td{padding-left:1.5rem}
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}
 details{border:1px solid var(--line);border-radius:6px;margin:.5rem 0;background:var(--panel)}
 summary{cursor:pointer;padding:.6rem .8rem}details>div{padding:0 .8rem .8rem}
@@ -43,14 +44,17 @@ summary{cursor:pointer;padding:.6rem .8rem}details>div{padding:0 .8rem .8rem}
 figure{margin:1rem 0}.maps{display:flex;flex-wrap:wrap;gap:1rem}.maps figure{margin:0;max-width:15rem}
 figcaption{font-size:.875rem;color:var(--soft)}
 svg{max-width:100%;height:auto;font:12px system-ui,sans-serif}svg text{fill:var(--text)}
-svg .label{fill:var(--soft)}svg .strong{font-weight:600}
+svg .label{fill:var(--soft)}svg .end{text-anchor:end}svg .strong{font-weight:600}
 svg text.error{fill:var(--error)}svg text.warning{fill:var(--warning)}svg text.info{fill:var(--info)}
 svg .box{fill:var(--panel);stroke:var(--soft)}svg .box.error{stroke:var(--error);stroke-width:2.5}
 svg .box.warning{stroke:var(--warning);stroke-width:2}svg .box.info{stroke:var(--info)}
 svg .outside{stroke-dasharray:5 3}svg .frame{fill:none;stroke:var(--line)}
 svg .line{fill:none;stroke:var(--soft)}svg .cell{fill:var(--cell)}
 svg .broken{fill:var(--error)}
-@media print{details{break-inside:avoid}}
+.spec{background:var(--page)}.spec details{background:var(--panel)}
+.spec>summary h2{display:inline;border:0;padding:0;font-size:1.05rem}.spec>summary span{color:var(--soft)}
+@media print{body{max-width:none;font-size:11pt}details{break-inside:avoid}.spec{break-inside:auto}
+.skip-link{display:none}details:not([open])>summary::after{content:" (folded)";color:var(--soft)}}
 """
 
 
@@ -64,11 +68,12 @@ def illustrate(reports: Sequence[Report], pictures: Sequence[Picture | None]) ->
     title = "sextant lint" + (
         f": {one_line(reports[0].candidate.name)}" if len(reports) == 1 else f": {len(reports):,} specs"
     )
+    section = _section if len(reports) <= MOST_UNFOLDED else _folded
     sections = [
-        _section(index, report, picture)
+        section(index, report, picture)
         for index, (report, picture) in enumerate(zip(reports, pictures, strict=True), start=1)
     ]
-    overview = _overview(reports) if len(reports) > 1 else ""
+    overview = f"<p>{totals_text(reports)}.</p>\n{_overview(reports)}" if len(reports) > 1 else ""
     versions = ", ".join(sorted({report.tool_version for report in reports}))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -108,23 +113,33 @@ def _overview(reports: Sequence[Report]) -> str:
 
 def _section(index: int, report: Report, picture: Picture | None) -> str:
     name = f"spec-{index}"
-    drawn = "" if picture is None else _pictures(report, picture)
     return (
         f'<section id="{name}" aria-labelledby="{name}-title">\n'
-        f'<h2 id="{name}-title">{escape(one_line(report.candidate.name))}</h2>\n{_about(report)}'
-        f"{_findings(report)}{drawn}{_verdicts(report)}</section>\n"
+        f'<h2 id="{name}-title">{escape(one_line(report.candidate.name))}</h2>\n{_body(report, picture)}</section>\n'
     )
 
 
+def _folded(index: int, report: Report, picture: Picture | None) -> str:
+    """A section of a page of many specs: closed, and opened by the link of the overview, which leads inside."""
+    name = f"spec-{index}"
+    title = f"<h2>{escape(one_line(report.candidate.name))}</h2> <span>{counts_text(report)}</span>"
+    body = f'<div id="{name}">\n{_body(report, picture)}</div>'
+    return f'<details class="spec"><summary>{title}</summary>\n{body}</details>\n'
+
+
+def _body(report: Report, picture: Picture | None) -> str:
+    drawn = "" if picture is None else _pictures(report, picture)
+    return f"{_about(report)}{_findings(report)}{_probes(report)}{drawn}{_verdicts(report)}"
+
+
 def _about(report: Report) -> str:
-    target, summary = report.target, report.summary
+    target = report.target
     source = f"<code>{escape(source_name(report))}</code>, " if has_file(report) else ""
     needs = f", needs {', '.join(target.needs)}" if target.needs else ""
     return (
         f'<p class="soft">{source}fingerprint <code>{report.candidate.fingerprint}</code>; judged for length'
         f" {target.seq_len:,}, {target.dtype}, {target.provenance}{escape(needs)}.</p>\n"
-        f"<p>{_counted(summary.errors, 'error')}, {_counted(summary.warnings, 'warning')},"
-        f" {_counted(summary.infos, 'info')}; {summary.passed} rules pass, {summary.unknown} not judged.</p>\n"
+        f"<p>{counts_text(report)}; {report.summary.passed} rules pass, {report.summary.unknown} not judged.</p>\n"
     )
 
 
@@ -133,12 +148,8 @@ def _prose(text: str) -> str:
     return IN_BACKTICKS.sub(r"<code>\1</code>", escape(text))
 
 
-def _counted(count: int, name: str) -> str:
-    return f"{count:,} {name}{'' if count == 1 else 's'}"
-
-
 def _findings(report: Report) -> str:
-    blocks = [_finding(like) for like in alike(report.active)] or ["<p>Nothing to report.</p>\n"]
+    blocks = [_finding(entry) for entry in entries(report)] or ["<p>Nothing to report.</p>\n"]
     silenced = [finding for finding in report.findings if finding.suppressed is not None]
     if silenced:
         items = "".join(
@@ -152,44 +163,74 @@ def _findings(report: Report) -> str:
     return f"<h3>Findings</h3>\n{''.join(blocks)}"
 
 
-def _finding(like: list[Finding]) -> str:
-    first = like[0]
+def _finding(entry: Entry) -> str:
+    first = entry.first
     folded = "" if first.severity == "info" else " open"
-    places = ", ".join(f"<code>{escape(_where(finding))}</code>" for finding in like[:SHOWN_PATHS])
-    more = f" and {len(like) - SHOWN_PATHS} more" if len(like) > SHOWN_PATHS else ""
-    evidence = "".join(
-        f'<tr><th scope="row">{escape(name)}</th><td class="number">{escape(shown(quantity))}</td></tr>\n'
-        for name, quantity in first.evidence.items()
-    )
-    table = f'<div class="scroll"><table><tbody>\n{evidence}</tbody></table></div>\n' if evidence else ""
+    lines = f", {entry.lines}" if entry.lines else ""
     assumptions = "".join(f"<p>Assumes {_prose(text)}.</p>\n" for text in first.assumptions)
-    fix = "" if first.fix is None else _fix(first.fix)
+    probe = "" if entry.probe is None else f"<p>Probe: {_prose(entry.probe)}.</p>\n"
     sources = f'<p class="soft">{escape("; ".join(first.sources))}</p>\n' if first.sources else ""
     return (
-        f'<details{folded}><summary><span class="badge {first.severity}">{first.severity}</span> {first.code}'
-        f" {first.name}: {_prose(first.message)}</summary>\n<div><p>{places}{more}</p>\n"
-        f"{table}{assumptions}{fix}{sources}</div></details>\n"
+        f'<details{folded}><summary><span class="badge {first.severity}">{first.severity}</span>'
+        f" <strong>{first.code} {first.name}</strong>: {_prose(first.message)}{_others(entry)}</summary>\n"
+        f"<div><p><code>{escape(entry.where)}</code>{lines}</p>\n"
+        f"{_ends(entry)}{_numbers(entry.evidence)}{assumptions}{probe}{_fix(entry)}{sources}</div></details>\n"
     )
 
 
-def _where(finding: Finding) -> str:
-    return f"{finding.path}, line {finding.span.line}" if finding.span else finding.path
+def _others(entry: Entry) -> str:
+    count = len(entry.findings) - 1
+    return f' <span class="soft">(and {count:,} alike)</span>' if count else ""
 
 
-def _fix(fix: Fix) -> str:
-    parts = [*map(_edit, fix.edits), _prose(fix.note.rstrip("."))]
-    text = "; ".join(part for part in parts if part)
+def _ends(entry: Entry) -> str:
+    """The messages of the lowest and the highest number, where alike findings differ in numbers."""
+    if len(entry.ends) == 1:
+        return ""
+    items = "".join(f"<li><code>{escape(one.path)}</code>: {_prose(one.message)}</li>\n" for one in entry.ends)
+    more = f"<li>{entry.unshown:,} more between these two; {SEE_ALL} shows each</li>\n" if entry.unshown else ""
+    return f"<ul>\n{items}{more}</ul>\n"
+
+
+def _numbers(evidence: Mapping[str, str]) -> str:
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name)}</th><td class="number">{escape(value)}</td></tr>\n'
+        for name, value in evidence.items()
+    )
+    return f'<div class="scroll"><table class="numbers"><tbody>\n{rows}</tbody></table></div>\n' if rows else ""
+
+
+def _fix(entry: Entry) -> str:
+    fix = entry.first.fix
+    if fix is None:
+        return ""
+    text = "; ".join(part for part in (*map(escape, entry.edits), _prose(fix.note.rstrip("."))) if part)
     return f"<p>Fix ({fix.applicability}): {text}.</p>\n" if text else ""
 
 
-def _edit(edit: Edit) -> str:
-    path = f"<code>{escape(edit.path)}</code>"
-    return f"remove {path}" if edit.action == "remove" else f"set {path} to <code>{escape(str(edit.value))}</code>"
+def _probes(report: Report) -> str:
+    """What was measured, the verdicts on the findings, and the faults of the implementation."""
+    told = probes_text(report)
+    if not told and not report.faults:
+        return ""
+    faults = "".join(
+        f'<details open><summary><span class="badge error">error</span> <strong>{escape(fault.code)}</strong>:'
+        f" {_prose(fault.message)}</summary>\n<div><p><code>{escape(fault.path)}</code></p></div></details>\n"
+        for fault in report.faults
+    )
+    lines = "".join(f"<p>{escape(line)}</p>\n" for line in told)
+    return f"<h3>Probes</h3>\n{lines}{faults}"
 
 
 def _pictures(report: Report, picture: Picture) -> str:
     maps = "".join(map(_heatmap, picture.heatmaps))
-    heading = '<h3>|α| at a small length</h3>\n<div class="maps">' if maps else ""
+    heading = (
+        "<h3>|α| at a small length</h3>\n"
+        '<p class="soft">Rows are the output positions i (down), columns the source positions j (across).</p>\n'
+        '<div class="maps">'
+        if maps
+        else ""
+    )
     scale = f"</div>\n<figure>{drawing.legend()}</figure>\n" if maps else ""
     return f"<h3>Stack</h3>\n<figure>{drawing.stack(picture, report.active)}</figure>\n{heading}{maps}{scale}"
 
@@ -218,8 +259,11 @@ def _family(principle: int) -> str:
 
 
 def _verdict(verdict: Verdict) -> str:
+    numbers = "; ".join(f"{name} = {shown(quantity)}" for name, quantity in verdict.evidence.items())
+    evidence = f' <span class="soft">{escape(numbers)}</span>' if numbers else ""
     return (
-        f"<tr><td>{verdict.code} {verdict.name}</td><td>{verdict.verdict}</td><td>{_prose(verdict.reason)}</td></tr>\n"
+        f"<tr><td>{verdict.code} {verdict.name}</td><td>{verdict.verdict}</td>"
+        f"<td>{_prose(verdict.reason)}{evidence}</td></tr>\n"
     )
 
 

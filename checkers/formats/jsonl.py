@@ -1,4 +1,7 @@
-"""JSON lines: one finding a line, with the candidate and the target it is about; silenced ones say why."""
+"""JSON lines: a finding or a probe fault a line, with the candidate and the target; silenced ones say why.
+
+A line has either the key `finding` or the key `fault`.
+"""
 
 import json
 from collections.abc import Sequence
@@ -8,7 +11,7 @@ from checkers.format import Format
 
 
 def render(reports: Sequence[Report], *, colour: bool = False) -> str:  # noqa: ARG001 - JSON has no colour
-    """The findings in the order of the reports; nothing where there are none."""
+    """Findings, then faults, in the order of the reports; nothing where there are none."""
     return "".join(line for report in reports for line in _lines(report))
 
 
@@ -19,8 +22,8 @@ def _lines(report: Report) -> list[str]:
         "candidate": report.candidate.model_dump(mode="json"),
         "target": report.target.model_dump(mode="json"),
     }
-    findings = [finding.model_dump(mode="json") for finding in report.findings]
-    return [json.dumps({**about, "finding": finding}, ensure_ascii=False) + "\n" for finding in findings]
+    found = [("finding", finding) for finding in report.findings] + [("fault", fault) for fault in report.faults]
+    return [json.dumps({**about, key: one.model_dump(mode="json")}, ensure_ascii=False) + "\n" for key, one in found]
 
 
 format = Format(  # noqa: A001 - the attribute that units.discover takes

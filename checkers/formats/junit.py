@@ -1,7 +1,8 @@
-"""JUnit XML: one suite for each candidate, one case for each rule.
+"""JUnit XML: one suite for each candidate, one case for each rule, and one for the probes where they ran.
 
 A case fails on a finding at warning or error that no suppression silences; it is skipped where the rule could not judge
-(unknown never reads as pass). Infos and silenced findings are in the output of the case.
+(unknown never reads as pass). Infos and silenced findings are in the output of the case. Faults of the implementation
+fail the case of the probes.
 Source: the schema of the Jenkins xUnit plugin, `junit-10.xsd`.
 """
 
@@ -9,10 +10,12 @@ import re
 from collections.abc import Sequence
 from xml.etree import ElementTree as ET
 
-from checkers.finding import Finding, Report, Severity, Verdict
+from checkers.entries import told
+from checkers.finding import Fault, Finding, Report, Severity, Verdict
 from checkers.format import Format
 from checkers.location import place, source_name
 
+PROBES = "probes of the implementation"
 FAILING: tuple[Severity, ...] = ("error", "warning")
 OUTSIDE_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 REPLACEMENT = "\ufffd"
@@ -30,6 +33,8 @@ def render(reports: Sequence[Report], *, colour: bool = False) -> str:  # noqa: 
 
 def _suite(report: Report) -> ET.Element:
     cases = [_case(verdict, report) for verdict in report.verdicts]
+    if report.measured or report.faults:
+        cases.append(_probes(report))
     suite = ET.Element("testsuite", {"name": _xml(_suite_name(report)), **_counts(cases)})
     suite.extend(cases)
     return suite
@@ -62,11 +67,21 @@ def _case(verdict: Verdict, report: Report) -> ET.Element:
     return case
 
 
-def _line(finding: Finding, report: Report) -> str:
-    where = place(finding, report)
-    silenced = "" if finding.suppressed is None else f" (suppressed: {finding.suppressed})"
+def _probes(report: Report) -> ET.Element:
+    case = ET.Element("testcase", {"name": PROBES, "classname": _xml(source_name(report))})
+    if report.faults:
+        attributes = {"type": "fault", "message": _xml(report.faults[0].message)}
+        failure = ET.SubElement(case, "failure", attributes)
+        failure.text = _xml("\n".join(f"{one.code} {_line(one, report)}" for one in report.faults))
+    return case
+
+
+def _line(one: Finding | Fault, report: Report) -> str:
+    where = place(one, report)
+    reason = one.suppressed if isinstance(one, Finding) else None
+    silenced = "" if reason is None else f" (suppressed: {reason})"
     position = f"{source_name(report)}:{where.line}:{where.column}"
-    return f"{position} {finding.path} {finding.severity}: {finding.message}{silenced}"
+    return f"{position} {one.path} {one.severity}: {told(one)}{silenced}"
 
 
 def _xml(text: str) -> str:

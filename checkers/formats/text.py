@@ -1,23 +1,28 @@
-"""Plain text for people: findings by principle, each with its formula and the numbers it used."""
+"""Plain text for people: findings by principle, each with its formula and the numbers it used.
+
+What many layers say alike is one entry; `--format concise` has a line for each.
+"""
 
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from checkers.finding import Edit, Finding, Probed, Quantity, Report, Severity
+from checkers.entries import SEE_ALL, Entry, counts_text, entries, probes_text, totals_text
+from checkers.finding import Report, Severity, Verdict
 from checkers.format import Format
-from checkers.location import alike, one_line
+from checkers.location import one_line
 from checkers.principles import FAMILIES
 
 WIDTH = 110
 COLOURS: dict[Severity, str] = {"error": "\033[31m", "warning": "\033[33m", "info": "\033[36m"}
 BOLD, RESET = "\033[1m", "\033[0m"
-SHOWN_PATHS = 3
+NOT_APPLICABLE = "not applicable"  # what `checkers.check` begins the reason of such a verdict with
 
 
 def render(reports: Sequence[Report], *, colour: bool = False) -> str:
-    """The reports one after the other."""
-    return "\n".join("\n".join(_report(report, colour=colour)) + "\n" for report in reports)
+    """The reports one after the other; after several a line with the sums."""
+    told = ["\n".join(_report(report, colour=colour)) + "\n" for report in reports]
+    return "\n".join([*told, f"{totals_text(reports)}\n"] if len(reports) > 1 else told)
 
 
 def _report(report: Report, *, colour: bool) -> Iterator[str]:
@@ -26,98 +31,95 @@ def _report(report: Report, *, colour: bool) -> Iterator[str]:
     yield _bold(f"{one_line(report.candidate.name)}  {report.candidate.fingerprint}{source}", colour)
     needs = f", needs {', '.join(target.needs)}" if target.needs else ""
     yield f"  length {target.seq_len:,}, {target.dtype}, {target.provenance}{needs}"
-    by_principle = sorted(report.active, key=lambda finding: finding.principle)
-    for principle, group in groupby(by_principle, key=lambda finding: finding.principle):
+    by_principle = sorted(entries(report), key=lambda entry: entry.first.principle)
+    for principle, group in groupby(by_principle, key=lambda entry: entry.first.principle):
         family = FAMILIES[principle]
         yield ""
         yield _bold(f"P{principle} {family.title}", colour) + f"  [{family.formula}]"
-        for like in alike(list(group)):
-            yield from _finding(like, colour=colour)
-    for fault in report.faults:
-        yield ""
-        yield from _wrapped(f"probe fault at {fault.path}: {fault.message}", 2)
+        for entry in group:
+            yield from _entry(entry, colour=colour)
+    yield from _probes(report, colour=colour)
     yield ""
     yield from _closing(report)
 
 
-def _finding(like: list[Finding], *, colour: bool) -> Iterator[str]:
-    first = like[0]
-    level = f"{COLOURS[first.severity]}{first.severity}{RESET}" if colour else first.severity
-    yield f"  {level} {first.code} {first.name}  {_where(like)}"
-    yield from _wrapped(first.message, 6)
-    for name, quantity in first.evidence.items():
-        yield f"      {name} = {shown(quantity)}"
+def _entry(entry: Entry, *, colour: bool) -> Iterator[str]:
+    first = entry.first
+    yield from _wrapped(f"{first.severity} {first.code} {first.name}  {_place(entry)}", 2, colour=colour)
+    if len(entry.ends) == 1:
+        yield from _wrapped(first.message, 6)
+    else:
+        for finding in entry.ends:
+            yield from _wrapped(f"at {finding.path}: {finding.message}", 6)
+        if entry.unshown:
+            yield f"      and {entry.unshown:,} more between these two; {SEE_ALL} shows each"
+    for name, value in entry.evidence.items():
+        yield f"      {name} = {value}"
     for assumption in first.assumptions:
         yield from _wrapped(f"assumes {assumption}", 6)
-    if first.probe is not None:
-        yield from _wrapped(_probed(first.probe), 6)
-    if first.fix is not None and first.fix.edits:  # what needs a decision is told by `sextant rule`
-        edits = "; ".join(_edit(edit) for edit in first.fix.edits)
-        yield from _wrapped(f"fix ({first.fix.applicability}): {edits}", 6)
+    if entry.probe is not None:
+        yield from _wrapped(f"probe: {entry.probe}", 6)
+    if first.fix is not None and entry.edits:  # what needs a decision is told by `sextant rule`
+        yield from _wrapped(f"fix ({first.fix.applicability}): {'; '.join(entry.edits)}", 6)
 
 
-def _probed(probed: Probed) -> str:
-    """`probe: confirmed, score_std = 8.03 ± 0.05 (expected 6.8 to 9.2)`."""
-    if probed.quantity is None or probed.value is None or probed.expected is None:
-        return f"probe: {probed.verdict}"
-    low, high = probed.expected
-    due = f"at least {low:.4g}" if high is None else f"{low} to {high}" if low is None else f"{low:.4g} to {high:.4g}"
-    interval = f" ± {probed.uncertainty:.2g}" if probed.uncertainty else ""
-    unit = f" {probed.unit}" if probed.unit else ""
-    return (
-        f"probe: {probed.verdict}, {probed.quantity} = {probed.value:.4g}{interval}{unit} over {probed.draws} seeds"
-        f" (expected {due})"
-    )
+def _place(entry: Entry) -> str:
+    """File, line and column of the first finding, and the paths of all."""
+    span = entry.first.span
+    return entry.where if span is None else f"{one_line(span.file)}:{span.line}:{span.column} {entry.where}"
 
 
-def _where(like: list[Finding]) -> str:
-    places = [
-        f"{finding.span.file}:{finding.span.line}:{finding.span.column} {finding.path}"
-        if finding.span
-        else finding.path
-        for finding in like
-    ]
-    more = len(places) - SHOWN_PATHS
-    return ", ".join(places[:SHOWN_PATHS]) + (f" and {more} more" if more > 0 else "")
-
-
-def shown(quantity: Quantity) -> str:
-    """`8.00 token` for a quantity."""
-    match quantity.value:
-        case str() as text:
-            value = text
-        case tuple() as values:
-            value = "[" + ", ".join(f"{item:.3g}" for item in values) + "]"
-        case number:
-            value = f"{number:,.0f}" if number == int(number) and abs(number) < 1e6 else f"{number:.4g}"
-    return f"{value} {quantity.unit}".rstrip()
-
-
-def _edit(edit: Edit) -> str:
-    return f"remove {edit.path}" if edit.action == "remove" else f"set {edit.path} to {edit.value}"
+def _probes(report: Report, *, colour: bool) -> Iterator[str]:
+    """The section on what was measured; empty where nothing was."""
+    told = probes_text(report)
+    if not told and not report.faults:
+        return
+    yield ""
+    yield _bold("Probes", colour) + f"  [{told[0] if told else 'what no sound implementation does'}]"
+    for fault in report.faults:
+        where = f"{one_line(fault.span.file)}:{fault.span.line} " if fault.span else ""
+        yield from _wrapped(f"error {fault.code}  {where}{fault.path}", 2, colour=colour)
+        yield from _wrapped(fault.message, 6)
+    for line in told[1:]:
+        yield from _wrapped(line, 2)
 
 
 def _closing(report: Report) -> Iterator[str]:
-    summary = report.summary
-    counts = ", ".join(
-        f"{count} {name}{'' if count == 1 else 's'}"
-        for count, name in ((summary.errors, "error"), (summary.warnings, "warning"), (summary.infos, "info"))
-    )
-    silenced = sum(finding.suppressed is not None for finding in report.findings)
-    yield f"{counts}{f' ({silenced} suppressed)' if silenced else ''}; {summary.passed} rules pass"
+    yield f"{counts_text(report)}; {report.summary.passed} rules pass"
     unknown = [verdict for verdict in report.verdicts if verdict.verdict == "unknown"]
-    if unknown:
-        yield f"not judged ({len(unknown)}):"
-        by_reason: dict[str, list[str]] = {}
-        for verdict in unknown:
-            by_reason.setdefault(verdict.reason, []).append(f"{verdict.code} {verdict.name}")
-        for reason, names in by_reason.items():
+    open_questions = [verdict for verdict in unknown if not verdict.reason.startswith(NOT_APPLICABLE)]
+    if open_questions:
+        yield f"not judged ({len(open_questions)}):"
+        for reason, names in _by_reason(open_questions).items():
             yield from _wrapped(f"{', '.join(names)}: {reason}", 2)
+    inapplicable = [f"{verdict.code} {verdict.name}" for verdict in unknown if verdict not in open_questions]
+    if inapplicable:
+        yield from _wrapped(f"{NOT_APPLICABLE} ({len(inapplicable)}): {', '.join(inapplicable)}", 0)
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
+def _by_reason(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for verdict in verdicts:
+        found.setdefault(verdict.reason, []).append(f"{verdict.code} {verdict.name}")
+    return found
+
+
+def _wrapped(text: str, indent: int, *, colour: bool = False) -> list[str]:
+    """`text` in lines; with `colour` its first word is a severity and is coloured."""
     spaces = " " * indent
-    return textwrap.wrap(text, WIDTH, initial_indent=spaces, subsequent_indent=spaces + "  ", break_long_words=False)
+    lines = textwrap.wrap(
+        one_line(text),
+        WIDTH,
+        initial_indent=spaces,
+        subsequent_indent=spaces + "  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    if colour:
+        level = text.partition(" ")[0]
+        escape = next((escape for name, escape in COLOURS.items() if name == level), "")
+        lines[0] = lines[0].replace(level, f"{escape}{level}{RESET}", 1)
+    return lines
 
 
 def _bold(text: str, colour: bool) -> str:

@@ -3,32 +3,38 @@
 from functools import lru_cache
 
 from checkers.finding import quantity, setting
+from checkers.overflow import HALF, SIGNIFICANT_BITS, spacing
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-from designspace.spec import Dtype
 
-EXACT_INTEGERS: dict[Dtype, int] = {"bfloat16": 2**8, "float16": 2**11, "float32": 2**24, "float64": 2**53}
+FINE = 256  # positions whose phases half precision holds to a fraction of a radian
 
 
 def judge(site: Site) -> Outcome:
-    """Distinct positions that the phase format can tell apart over the target length."""
+    """Positions and phases that the format of the phases can hold over the target length."""
     rotation, seq_len = site.mixer.rotation, site.target.seq_len
+    dtype = rotation.phase_dtype
     if rotation.is_identity:
         return Outcome("inapplicable", site.at("rotation"), "nothing rotates")
-    exact = EXACT_INTEGERS[rotation.phase_dtype]
-    if seq_len <= exact:
-        return Outcome("pass", site.at("rotation.phase_dtype"), f"positions are exact up to {exact:,}")
-    distinct = distinct_positions(seq_len, exact)
+    if "phase_dtype" not in rotation.model_fields_set:
+        return Outcome("unknown", site.at("rotation"), "`rotation.phase_dtype` is not declared")
+    exact = 2 ** SIGNIFICANT_BITS[dtype]
+    if seq_len <= (FINE if dtype in HALF else exact):
+        return Outcome("pass", site.at("rotation.phase_dtype"), f"{dtype} holds the phases of {seq_len:,} positions")
+    distinct, error = distinct_positions(seq_len, exact), 0.5 * spacing(seq_len - 1.0, dtype)
     return Outcome(
         "fail",
         site.at("rotation.phase_dtype"),
-        f"phases in {rotation.phase_dtype} keep {distinct:,} of {seq_len:,} positions apart.",
+        f"phases in {dtype} keep {distinct:,} of {seq_len:,} positions apart, and are off by up to {error:.3g} radians"
+        " at the end.",
         kind=Kind.NUMERICS,
         evidence={
             "distinct_positions": quantity(distinct, "positions"),
             "seq_len": quantity(seq_len, "tokens"),
             "exact_up_to": quantity(exact, "positions"),
+            "phase_error": quantity(error, "radians"),
         },
+        assumptions=("positions and angles are formed in this format; angles of about 1 radian per step",),
         fix=setting("safe", {site.at("rotation.phase_dtype"): "float32"}),
     )
 
@@ -57,13 +63,17 @@ rule = Rule(
     name="coarse-rotary-phase",
     group="numerics",
     precision="very-high",
-    what="The format of the rotary phases cannot hold all positions of the target length.",
+    what="The rotary phases are kept in half precision beyond 256 positions.",
     why="bfloat16 has 8 significant bits: 385 distinct positions of 512, 769 of 4,096, 1,153 of 32,768. Tokens at equal"
     " phases have no order between them.",
-    exceptions=("The loss at 1k tokens hardly moves: a warning, never an error.",),
+    exceptions=(
+        "The loss at 1k tokens hardly moves: a warning, never an error.",
+        "float16 keeps 2,048 positions apart, but its phases are off by 0.125 radians at position 511.",
+        "Without `rotation.phase_dtype` the answer is unknown.",
+    ),
     fix="Compute angles and positions in float32 and cast after cosine and sine (`rotation.phase_dtype: float32`).",
     references=("arXiv 2411.13476",),
-    passes=("catalogue:softmax_rope",),
+    passes=({"mixer": {"rotation": {"source": "constant", "phase_dtype": "float32"}}},),
     fails=({"mixer": {"rotation": {"source": "constant", "phase_dtype": "bfloat16"}}},),
     kinds=(Kind.NUMERICS,),
     fields_read=("rotation", "target.seq_len"),

@@ -2,17 +2,18 @@
 
 import math
 
-from checkers import spectrum
+from checkers import bounds, spectrum
 from checkers.finding import Fix, Quantity, quantity, setting
 from checkers.overflow import LOG_MAX
-from checkers.periodic import growth_per_period
+from checkers.periodic import Growth, largest_growth
 from checkers.remedies import lasting_factor, narrowed_decay, rounded_down
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace.mixer import MixerSpec
+from designspace.spec import Dtype
 
 GAIN_DIGITS = 6  # significant, of a gain that a fix writes
-LARGEST_GAIN = 2.0  # beta |k|^2 up to 2 keeps I - beta k k^T a contraction
+ROUNDING = 1e-12
 
 
 def judge(site: Site) -> Outcome:
@@ -22,16 +23,25 @@ def judge(site: Site) -> Outcome:
         return _decay_grows(site)
     if not mixer.erase.is_identity:
         return _judge_erase(site)
-    return Outcome("pass", site.at("decay"), f"sigma_max <= {mixer.decay.hull[1]:g}{_lifted(mixer)}")
+    largest = mixer.decay.hull[1]
+    return _certified(site, "decay", f"sigma_max <= {largest:g}", {"sigma_max": quantity(largest, "per step")})
+
+
+def _certified(site: Site, field: str, reason: str, evidence: dict[str, Quantity]) -> Outcome:
+    lifted, bound = _lifted(site)
+    if bound is not None:
+        evidence = evidence | {"product_norm_bound": quantity(bound)}
+    return Outcome("pass", site.at(field), f"{reason}{lifted}{_sheared(site.mixer)}", evidence=evidence)
 
 
 def _decay_grows(site: Site) -> Outcome:
+    """A positive upper bound of the log-decay, over what the support lets a query read."""
     high = site.mixer.decay.hull[1]
-    seq_len, rate = site.target.seq_len, math.log(high)
+    steps, rate = site.mixer.support.span(site.target.seq_len), math.log(high)
     evidence: dict[str, Quantity] = {
         "largest_factor": quantity(high, "per step"),
         "log_decay_bound": quantity(rate, "per step"),
-        "log10_growth_at_seq_len": quantity(rate * seq_len / math.log(10.0)),
+        "log10_growth_at_seq_len": quantity(rate * steps / math.log(10.0)),
     }
     for dtype, limit in LOG_MAX.items():
         evidence[f"overflow_length_{dtype}"] = quantity(limit / rate, "tokens")
@@ -39,12 +49,14 @@ def _decay_grows(site: Site) -> Outcome:
         "fail",
         site.at("decay.range"),
         f"the decay may reach {high:g} > 1 (log-decay up to +{rate:.3g}): a stored key grows to"
-        f" {high:g}^{seq_len} = 1e{rate * seq_len / math.log(10.0):+.0f} over {seq_len:,} steps;"
-        f" float32 overflows after {limit_text(LOG_MAX['float32'] / rate)}.",
+        f" {high:g}^{steps} = 1e{rate * steps / math.log(10.0):+.0f} over {steps:,} steps;"
+        f" float32 overflows after {limit_text(LOG_MAX['float32'] / rate)}, float16 after"
+        f" {limit_text(LOG_MAX['float16'] / rate)}.",
         kind=Kind.EXPANSION,
         evidence=evidence,
+        assumptions=("every step takes the upper end of its declared range",),
         fix=narrowed_decay(
-            site, high=1.0, start=lasting_factor(seq_len, site.thresholds.short_horizon.wanted_fraction)
+            site, high=1.0, start=lasting_factor(site.target.seq_len, site.thresholds.short_horizon.wanted_fraction)
         ),
     )
 
@@ -56,14 +68,13 @@ def limit_text(steps: float) -> str:
 
 def _judge_erase(site: Site) -> Outcome:
     mixer = site.mixer
-    bound = 1.0 if mixer.erase.direction == "free" else mixer.key_norm_bound
-    high = mixer.erase.gain[1]
+    bound = bounds.erase_key_bound(mixer)
     if bound is None and mixer.features.map == "static":
         return Outcome("unknown", site.at("features.norm"), "the length of static keys is learned and not declared")
     if bound is None:
         return _unnormalised(site)
-    lowest = spectrum.lowest_eigenvalue(mixer)
-    if high * bound > LARGEST_GAIN or lowest < -1.0 - 1e-12:
+    high, lowest = mixer.erase.gain[1], spectrum.lowest_eigenvalue(mixer)
+    if lowest < -1.0 - ROUNDING:
         return Outcome(
             "fail",
             site.at("erase.gain"),
@@ -74,8 +85,17 @@ def _judge_erase(site: Site) -> Outcome:
                 "eigenvalue": quantity(lowest),
                 "largest_gain": quantity(high),
                 "key_length_squared": quantity(bound),
-            },
+            }
+            | _overflow_evidence(_overflow_steps(-lowest)),
+            assumptions=("beta at the upper end of its range, |k|^2 at its bound",),
             fix=_smaller_gain(site, bound) if mixer.features.norm == "l2" else _unit_keys(site),
+        )
+    if mixer.erase.direction != "free" and mixer.features.norm_has_gain:
+        return Outcome(
+            "unknown",
+            site.at("features.norm"),
+            f"beta |k|^2 starts at or below {high * bound:.3g}, but the gain of the {mixer.features.norm} norm is"
+            " learned and declares no bound",
         )
     return _certificate(site, high * bound)
 
@@ -84,9 +104,9 @@ def _unnormalised(site: Site) -> Outcome:
     mixer = site.mixer
     length, gain = spectrum.expected_key_length_squared(mixer), 0.5 * sum(mixer.erase.gain)
     eigenvalue = 1.0 - gain * length
-    growth = abs(eigenvalue)
-    steps = LOG_MAX["float16"] / math.log(growth) if growth > 1.0 else math.inf
-    spread = f"; float16 overflows after {limit_text(steps)} along one key" if math.isfinite(steps) else ""
+    steps = _overflow_steps(abs(eigenvalue))
+    first = steps["float16"]
+    spread = "" if math.isinf(first) else f"; float16 overflows after {limit_text(first)} along one key"
     return Outcome(
         "fail",
         site.at("features.norm"),
@@ -97,16 +117,26 @@ def _unnormalised(site: Site) -> Outcome:
             "eigenvalue": quantity(eigenvalue),
             "key_length_squared": quantity(length),
             "gain": quantity(gain),
-            "overflow_steps_float16": quantity(steps, "steps"),
-        },
+        }
+        | _overflow_evidence(steps),
         assumptions=(f"entries of k start with std {mixer.features.k_std:g}; beta in the middle of its range",),
         fix=_unit_keys(site),
     )
 
 
+def _overflow_steps(growth: float) -> dict[Dtype, float]:
+    """Steps along one key until the state leaves each format; infinite where it does not grow."""
+    rate = math.log(max(growth, 1.0))
+    return {dtype: limit / rate if rate else math.inf for dtype, limit in LOG_MAX.items()}
+
+
+def _overflow_evidence(steps: dict[Dtype, float]) -> dict[str, Quantity]:
+    return {f"overflow_steps_{dtype}": quantity(count, "steps") for dtype, count in steps.items()}
+
+
 def _unit_keys(site: Site) -> Fix | None:
     """Keys of length 1; a gate in the keys themselves makes them longer again."""
-    if site.mixer.features.norm == "l2" or site.mixer.scaling.gate == "step_power":
+    if site.mixer.scaling.gate == "step_power":
         return None
     return setting("unsafe", {site.at("features.norm"): "l2"})
 
@@ -122,40 +152,56 @@ def _smaller_gain(site: Site, bound: float) -> Fix | None:
 def _certificate(site: Site, gain: float) -> Outcome:
     """The erase steps are in range: are they symmetric, so that the spectral norm is the largest eigenvalue?"""
     mixer = site.mixer
-    additive = mixer.erase.compose == "additive"
-    if mixer.lift.kind == "momentum" or mixer.erase.per_channel or (additive and not mixer.rotation.is_identity):
+    if mixer.lift.kind == "momentum" or not bounds.is_symmetric_contraction(mixer):
         return _not_certified(site)
+    additive = mixer.erase.compose == "additive"
     form = "a - beta k k^T is symmetric" if additive else "I - beta k k^T is symmetric, and decay and rotation contract"
-    return Outcome("pass", site.at("erase"), f"beta |k|^2 <= {gain:g} <= 2, {form}: sigma_max <= 1{_lifted(mixer)}")
+    evidence = {"sigma_max": quantity(1.0, "per step"), "largest_erase": quantity(gain, "beta |k|^2")}
+    return _certified(site, "erase", f"beta |k|^2 <= {gain:g} <= 2, {form}: sigma_max <= 1", evidence)
 
 
 def _not_certified(site: Site) -> Outcome:
     mixer = site.mixer
-    growth = growth_per_period(mixer)
-    found = (
-        f"periodic inputs exist that grow by {growth:.3g} per period"
-        if growth > 1.0 + 1e-9
-        else f"a bounded search found no growth (largest radius {growth:.3g})"
-    )
+    growth = largest_growth(mixer)
     part = "the momentum block" if mixer.lift.kind == "momentum" else "the step"
     return Outcome(
         "unknown",
         site.at("lift" if mixer.lift.kind == "momentum" else "erase"),
-        f"not certified: {part} is not symmetric, so a spectral radius of 1 does not bound products; {found}.",
+        f"not certified: {part} is not symmetric, so its eigenvalues do not bound products; {_growth_text(growth)}.",
         kind=Kind.NOT_CERTIFIED,
-        evidence={"radius_per_period": quantity(growth)},
-        assumptions=("search over two-step periods in a plane of two channels, decay at its upper bound",),
+        evidence={
+            "radius_per_period": quantity(growth.per_period, "per two steps"),
+            "radius_per_step": quantity(growth.per_step, "per step"),
+        },
+        assumptions=("search over periods of one and two steps in a plane of two channels, decay at its upper bound",),
     )
 
 
-def _lifted(mixer: MixerSpec) -> str:
-    match mixer.lift.kind:
+def _growth_text(growth: Growth) -> str:
+    if growth.is_certain:
+        return f"periodic inputs exist that grow by {growth.per_period:.3g} in two steps"
+    return f"a bounded search found no growth (largest radius over two steps {growth.per_period:.3g})"
+
+
+def _lifted(site: Site) -> tuple[str, float | None]:
+    """What the lift adds to the certificate of its core, and its bound of the norm of a product."""
+    match site.mixer.lift.kind:
         case "none" | "momentum":
-            return ""
-        case "delay1" | "shift":
-            return "; the lift is nilpotent around this core"
+            return "", None
+        case "delay1":
+            bound = math.sqrt(2.0)  # the weights of the present and of the previous key add up to the gate
+            return f"; delay1 is nilpotent around this core: products stay below sqrt(1 + tap^2) = {bound:.3g}", bound
+        case "shift":
+            return "; a shift is nilpotent: products stay below sqrt(1 + max tap^2) of its learned taps", None
         case "fenwick":
-            return "; the merge of buckets adds at most sqrt(levels)"
+            levels = (site.target.seq_len - 1).bit_length() + 1
+            bound = math.sqrt(levels)
+            return f"; the merge of buckets adds at most sqrt({levels} levels) = {bound:.3g}", bound
+
+
+def _sheared(mixer: MixerSpec) -> str:
+    """The additive path acts on the score: an increment at or below 0 cannot grow."""
+    return "" if mixer.shear.source == "none" else "; the shear is judged on the score by CD302"
 
 
 rule = Rule(
@@ -171,6 +217,8 @@ rule = Rule(
         "RWKV-7 and GDN-2 steps have singular values above 1 and stable typical products: info `not certified`.",
         "Gains up to 2 with unit keys reflect; they do not grow.",
         "Rotations and the sign of the imaginary part do not matter.",
+        "A lift is bounded around a certified core: sqrt(1 + max tap^2) for delay1, shift; sqrt(levels) for fenwick.",
+        "A gain per channel whose range is one number is symmetric again.",
         "An additive score path is judged by CD302, not here.",
     ),
     fix="Keep `decay.range` in [0, 1]; normalise the keys of an erase (`features.norm: l2`) with gain up to 2.",
@@ -191,6 +239,17 @@ rule = Rule(
         Kind.EXPANSION,
         Kind.NOT_CERTIFIED,
     ),
-    fields_read=("decay.range", "erase", "rotation", "lift", "features.norm", "features.map", "features.gain", "heads"),
+    fields_read=(
+        "decay",
+        "erase",
+        "rotation",
+        "shear",
+        "lift",
+        "features",
+        "scaling.gate",
+        "heads",
+        "support",
+        "target.seq_len",
+    ),
     check=per_mixer(judge),
 )

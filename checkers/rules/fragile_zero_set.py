@@ -1,38 +1,40 @@
 """CD201 fragile-zero-set: the readout can be zero only at isolated scores, so a key is hard to switch off."""
 
 from checkers import scores, zeros
+from checkers.bounds import scores_are_nonnegative
 from checkers.finding import quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from checkers.zeros import Suppression
 
+NEEDS = frozenset({"recall", "copying"})  # of a target that lives on picking single keys
+
 
 def judge(site: Site) -> Outcome:
     """P2: near-zero fraction of phi at spreads 1, 4 and 16, and the gates that may stand in for it."""
-    limits = site.thresholds.fragile_zero_set
-    found = zeros.selectivity(scores.effective_readout(site.mixer), limits)
-    numbers = ", ".join(
-        f"f({spread:g}) = {share:.3f}" for spread, share in zip(zeros.SPREADS, found.fractions, strict=True)
-    )
-    by_gate = zeros.by_gate(site.mixer)
+    mixer, limits = site.mixer, site.thresholds.fragile_zero_set
+    if zeros.is_input_independent(mixer):
+        return Outcome("inapplicable", site.at("features.map"), "no score depends on the token: CD203 judges that")
+    if zeros.moves_expanded_score(mixer):
+        reason = "A_t moves the terms of the expanded score apart, so phi is no function of q . k"
+        return Outcome("unknown", site.at("features.map"), reason)
+    found = zeros.selectivity(scores.effective_readout(mixer), limits)
+    gates = zeros.gates(mixer)
+    evidence = {**found.evidence, "gates": quantity(", ".join(gates) or "none")}
+    by_gate = zeros.by_gate(mixer)
     if found.suppression is not Suppression.FRAGILE:
-        return Outcome("pass", site.at("readout"), f"by readout: {found.suppression} ({numbers}); {by_gate}")
-    has_gate = bool(zeros.gates(site.mixer))
-    where = (
-        "positive features meet in zero only on disjoint supports"
-        if site.mixer.features.is_nonnegative
-        else ("zero only on a thin set of keys")
-    )
+        reason = f"by readout: {found.suppression} ({found.text}); {by_gate}"
+        return Outcome("pass", site.at("readout"), reason, evidence=evidence)
+    positive = scores_are_nonnegative(mixer) and mixer.shear.is_identity
+    where = "only on disjoint supports of positive features" if positive else "on a thin set"
+    needed = not NEEDS.isdisjoint(site.target.needs)
+    kind = Kind.FRAGILE_WITH_GATE if needed else None
     return Outcome(
-        "fail",
+        "pass" if gates else "fail",
         site.at("readout"),
-        f"by readout: fragile, {where} ({numbers}); {by_gate}.",
-        kind=Kind.FRAGILE_WITH_GATE if has_gate else Kind.FRAGILE_WITHOUT_GATE,
-        evidence={
-            f"near_zero_fraction_at_{spread:g}": quantity(share)
-            for spread, share in zip(zeros.SPREADS, found.fractions, strict=True)
-        }
-        | {"gates": quantity(", ".join(zeros.gates(site.mixer)) or "none")},
+        f"by readout: fragile, phi is nearly zero {where} ({found.text}); {by_gate}.",
+        kind=kind if gates else Kind.FRAGILE_WITHOUT_GATE,
+        evidence=evidence,
         assumptions=(f"scores are N(0, s^2) with s = 1, 4, 16; near zero is |phi| <= {limits.near_zero:g} E|phi|",),
     )
 
@@ -46,8 +48,11 @@ rule = Rule(
     why="To ignore a key the model must place its score exactly on a zero of phi. A half-line of zeros (exponential,"
     " ReLU, sigmoid) is easy to hit and stays hit under noise; a hyperplane of zeros (identity) is not.",
     exceptions=(
-        "An input-dependent b_j or A_t that can reach 0, or a gate on the value, selects instead: reported as"
-        " `by gate`.",
+        "An input-dependent b_j or A_t that can reach 0, or a gate on the value, selects instead: the rule passes by"
+        " gate, with a remark where `target.needs` has recall or copying.",
+        "Where phi(0) is not 0, a gate on the score switches nothing off and does not count; a forget gate under an"
+        " exponential does.",
+        "Coefficients that do not depend on the token at all are the business of CD203.",
         "The near-zero fraction does not depend on the score scale for homogeneous readouts.",
     ),
     fix="Use a readout with a half-line of zeros, or add a gate: `scaling.gate`, an input decay, `io.value_gate`.",
@@ -56,12 +61,25 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}},
         {"mixer": {"readout": {"kind": "relu"}}},
         {"mixer": {"readout": {"kind": "polynomial", "coefficients": [0.0, 0.0, 1.0]}}},
+        "catalogue:gla",
     ),
     fails=({"mixer": {"readout": {"kind": "identity"}}}, "catalogue:linear_elu_norm"),
     kinds=(
         Kind.FRAGILE_WITH_GATE,
         Kind.FRAGILE_WITHOUT_GATE,
     ),
-    fields_read=("readout", "features.map", "scaling.gate", "decay", "erase.gain", "io.value_gate", "target.needs"),
+    fields_read=(
+        "readout",
+        "features",
+        "scaling.gate",
+        "scaling.cap",
+        "decay",
+        "rotation.source",
+        "erase",
+        "shear",
+        "lift.kind",
+        "io.value_gate",
+        "target.needs",
+    ),
     check=per_mixer(judge),
 )

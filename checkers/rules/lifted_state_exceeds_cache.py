@@ -3,7 +3,8 @@
 from checkers.finding import quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-from designspace.cost import mixer_cost, state_rows
+from designspace.cost import MixerCost, state_rows
+from designspace.lift import Lift
 
 
 def judge(site: Site) -> Outcome:
@@ -12,30 +13,61 @@ def judge(site: Site) -> Outcome:
     rows = state_rows(mixer)
     if rows is None:
         return Outcome("inapplicable", site.at("readout"), "no recurrence with a finite state to compare")
+    cost, break_even = _cost(site), _break_even(site)
+    evidence = {
+        "state": quantity(cost.state_bytes, "bytes per layer and sequence"),
+        "state_rows": quantity(rows, "rows per head"),
+        "seq_len": quantity(seq_len, "tokens"),
+        **({} if break_even is None else {"break_even_length": quantity(break_even, "tokens")}),
+    }
     if rows <= mixer.heads.state_dim:
-        return Outcome("pass", site.at("readout"), "the state is n x p: neither phi nor the feature map enlarges it")
-    cost = mixer_cost(mixer, model_dim=site.context.candidate.model.model_dim, target=site.target)
-    break_even = cost.break_even_length
+        reason = f"the state has {rows} rows per head: neither phi nor the feature map enlarges it"
+        return Outcome("pass", site.at("readout"), reason, evidence=evidence)
     if break_even is None:
-        return Outcome("unknown", site.at("lift"), f"no break-even length is derived for `lift: {mixer.lift.kind}`")
-    if break_even <= seq_len:
-        return Outcome("pass", site.at("readout"), f"a cache would be as large at length {break_even:,}")
+        return Outcome("inapplicable", site.at("heads"), "no token of its own would be cached", evidence=evidence)
+    held = min(seq_len, mixer.support.chunk or seq_len)
+    if break_even <= held:
+        return Outcome(
+            "pass", site.at("readout"), f"a cache would be as large at length {break_even:,}", evidence=evidence
+        )
+    limit = f"the target is {seq_len:,}" if held == seq_len else f"a chunk holds {held:,} tokens"
     return Outcome(
         "fail",
-        site.at("features.map" if mixer.key_dim > mixer.heads.state_dim else "readout"),
+        site.at(_enlarging(site)),
         f"the lifted state of {rows:,} rows per head takes {cost.state_bytes:,} bytes per layer: a cache is smaller up"
-        f" to length {break_even:,}, and the target is {seq_len:,}.",
+        f" to length {break_even:,}, and {limit}.",
         kind=Kind.LIFTED_STATE,
-        evidence={
-            "state": quantity(cost.state_bytes, "bytes per layer and sequence"),
-            "break_even_length": quantity(break_even, "tokens"),
-            "state_rows": quantity(rows, "rows per head"),
-            "seq_len": quantity(seq_len, "tokens"),
-        },
+        evidence=evidence,
         assumptions=(
             f"the state is kept in {mixer.execution.dtype.state}, the cache of keys and values in {site.target.dtype}",
         ),
     )
+
+
+def _enlarging(site: Site) -> str:
+    """The field that makes the state larger than n x p."""
+    mixer = site.mixer
+    if mixer.key_dim > mixer.heads.state_dim:
+        return "features.map"
+    return "lift.kind" if mixer.lift.kind == "momentum" and mixer.lifted_dim == 2 * mixer.key_dim else "readout"
+
+
+def _cost(site: Site, *, plain: bool = False) -> MixerCost:
+    """The cost of the mixer; `plain` without its lift, which is the state of one Fenwick level."""
+    return site.cost_of(site.mixer.model_copy(update={"lift": Lift()})) if plain else site.cost
+
+
+def _break_even(site: Site) -> int | None:
+    """The shortest length whose cache is as large as the state: of Fenwick levels, L >= log2(L) of one level."""
+    if site.mixer.lift.kind != "fenwick":
+        return _cost(site).break_even_length
+    level = _cost(site, plain=True).break_even_length
+    if level is None:
+        return None
+    length = level
+    while length < level * length.bit_length():
+        length = level * length.bit_length()
+    return length
 
 
 rule = Rule(
@@ -46,7 +78,10 @@ rule = Rule(
     what="A polynomial readout or a feature map makes the recurrent state larger than the cache at the target length.",
     why="The lift of a polynomial of degree d has C(n + d - 1, d) rows per head and a feature map its own width: below"
     " the break-even length the recurrence keeps and moves more bytes than plain attention would.",
-    exceptions=("A state of n x p that nothing enlarges is not judged, however short the target length is.",),
+    exceptions=(
+        "A state of n x p that nothing enlarges passes, however short the target length is.",
+        "Log-linear attention keeps log2 L states of that size, and a chunk never caches more than its own tokens.",
+    ),
     fix="Lower `heads.state_dim`, the degree or the feature width, or aim at longer sequences than the break-even"
     " length.",
     references=("arXiv 2402.18668, section 4", "arXiv 2510.09389, principle 1"),
@@ -67,6 +102,9 @@ rule = Rule(
         "readout",
         "features.map",
         "features.width",
+        "shear",
+        "support.chunk",
+        "scaling.gate",
         "heads",
         "lift",
         "normalization.kind",

@@ -1,7 +1,8 @@
 """CD601 numerator-grows: nothing divides the row, and the output grows with the length."""
 
 from checkers.finding import quantity, setting
-from checkers.growth import Gain, output_gain
+from checkers.growth import Gain, declared_gain, gain_supremum, not_derived, output_gain
+from checkers.initial_decay import start_range
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
@@ -15,19 +16,25 @@ def judge(site: Site) -> Outcome:
         return Outcome(
             "pass", site.at("io.output_norm"), f"the output norm ({mixer.io.output_norm}) divides the output"
         )
+    if start_range(mixer.decay) is None:
+        return _judge_declared(site)
     gain = output_gain(mixer, site.target.seq_len)
     if gain is None:
-        return Outcome("unknown", site.at("decay.initial"), _missing(site))
+        return Outcome("unknown", site.at("features"), str(not_derived(mixer)))
     return _judge_gain(site, gain)
 
 
-def _missing(site: Site) -> str:
-    mixer = site.mixer
-    if mixer.lift.kind in ("momentum", "fenwick", "shift"):
-        return f"the gain of `lift: {mixer.lift.kind}` is not derived"
-    if mixer.decay.initial_range is None:
-        return "`decay.initial` is not declared"
-    return f"the scale of `map: {mixer.features.map}` is not derived"
+def _judge_declared(site: Site) -> Outcome:
+    """Without a start the declared range decides where all of it lies on one side of the limit."""
+    limit, gain = site.thresholds.numerator_grows.raised, declared_gain(site.mixer, site.target.seq_len)
+    if gain is not None and (gain.highest < limit or gain.lowest >= limit):
+        return _judge_gain(site, gain)
+    return Outcome("unknown", site.at("decay.initial"), not_derived(site.mixer) or "`decay.initial` is not declared")
+
+
+ASSUMPTIONS = (
+    "values and scores start independent; G = rms(z_jj) sqrt(min(L, 1 / (1 - a^2))) where scores have signs",
+)
 
 
 def _judge_gain(site: Site, gain: Gain) -> Outcome:
@@ -36,10 +43,9 @@ def _judge_gain(site: Site, gain: Gain) -> Outcome:
     evidence = {
         "output_gain": quantity(gain.highest, "output rms per value rms"),
         "output_gain_lowest": quantity(gain.lowest, "output rms per value rms"),
-        "output_gain_supremum": quantity(gain.supremum, "output rms per value rms"),
+        "output_gain_slope": quantity(gain.slope, "log gain per log length"),
         "seq_len": quantity(seq_len, "tokens"),
     }
-    assumptions = ("values and scores start independent; G = rms(z_jj) sqrt(min(L, 1 / (1 - a^2)))",)
     if gain.highest >= limits.raised:
         is_large = gain.highest >= limits.large
         return Outcome(
@@ -49,20 +55,18 @@ def _judge_gain(site: Site, gain: Gain) -> Outcome:
             f" values (limit {limits.large if is_large else limits.raised:g}).",
             kind=Kind.NUMERATOR_LARGE if is_large else Kind.NUMERATOR_RAISED,
             evidence=evidence,
-            assumptions=assumptions,
+            assumptions=ASSUMPTIONS,
             fix=None if site.located.borrows_values else setting("unsafe", {site.at("io.output_norm"): "head_rms"}),
         )
-    if gain.supremum >= limits.raised:
-        return Outcome(
-            "pass",
-            site.at("decay.range"),
-            f"the output gain at length {seq_len:,} starts at {spread}, but the declared ranges allow"
-            f" {gain.supremum:.3g} and nothing divides the row.",
-            kind=Kind.NOTE,
-            evidence=evidence,
-            assumptions=assumptions,
-        )
-    return Outcome("pass", site.at("decay"), f"output gain {spread} at length {seq_len:,}, at most {gain.supremum:.3g}")
+    supremum = max(gain_supremum(site.mixer, seq_len), gain.highest)
+    allowed = f"the declared ranges allow {supremum:.3g}" if supremum >= limits.raised else f"at most {supremum:.3g}"
+    return Outcome(
+        "pass",
+        site.at("decay"),
+        f"output gain {spread} at length {seq_len:,}, {allowed}",
+        evidence=evidence | {"output_gain_supremum": quantity(supremum, "output rms per value rms")},
+        assumptions=ASSUMPTIONS,
+    )
 
 
 rule = Rule(
@@ -78,7 +82,8 @@ rule = Rule(
         "A decay over its initial range bounds the sum (Mamba 0.02 to 0.9; RG-LRU and LRU about 1).",
         "An output norm replaces eta (TransNormer, RetNet, GLA, Mamba-2, gated delta).",
         "A, b and dt are tied as declared: dt in both A and b is intended, not a double scale.",
-        "Only the declared supremum reaching the limit is a remark.",
+        "Only the declared supremum reaching the limit is in the verdict's reason, no finding.",
+        "Without a declared start the answer is unknown, unless the whole declared range lies on one side.",
     ),
     fix="Divide by the row sum (with positive features), add `io.output_norm: head_rms`, or give A_t a decay.",
     references=("arXiv 2210.10340", "arXiv 2510.09389, principle 6"),
@@ -91,7 +96,6 @@ rule = Rule(
     kinds=(
         Kind.NUMERATOR_LARGE,
         Kind.NUMERATOR_RAISED,
-        Kind.NOTE,
     ),
     fields_read=(
         "normalization",

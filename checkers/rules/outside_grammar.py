@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from checkers.finding import quantity
 from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 
@@ -21,7 +22,13 @@ TOP_K: dict[str, Any] = {
 def judge(context: Context) -> Iterable[Outcome]:
     """One remark for each mixer outside the grammar."""
     found = [
-        Outcome("fail", path, f"outside the grammar ({outside.outside}): {outside.reason}", kind=Kind.NOTE)
+        Outcome(
+            "fail",
+            path,
+            f"outside the grammar ({outside.outside}): {outside.reason}",
+            kind=Kind.NOTE,
+            evidence={"breaks": quantity(outside.outside)},
+        )
         for path, outside in context.candidate.outside()
     ]
     return found or [Outcome("pass", "blocks", "every mixer is a point of the grammar")]
@@ -44,4 +51,5 @@ rule = Rule(
     kinds=(Kind.NOTE,),
     fields_read=("blocks",),
     check=judge,
+    about_mixers=False,
 )

@@ -8,29 +8,38 @@ from checkers.zeros import Suppression
 from designspace import readout as readouts
 
 TARGET_SCORE = 8.0  # of the one key to find; softmax gives it weight 0.74 among 1,024 at score 0
+LENGTHS = (64, 256, 1024, 4096)
 
 
 def judge(site: Site) -> Outcome:
     """P2: the weight that one key with score 8 keeps among L - 1 keys at the floor of phi."""
     readout, seq_len = scores.effective_readout(site.mixer), site.target.seq_len
+    if zeros.moves_expanded_score(site.mixer):
+        reason = "A_t moves the terms of the expanded score apart, so phi is no function of q . k"
+        return Outcome("unknown", site.at("features.map"), reason)
     found = zeros.selectivity(readout, site.thresholds.fragile_zero_set)
     if found.suppression is not Suppression.FLOOR:
-        return Outcome("pass", site.at("readout"), f"no positive floor: the zero set is {found.suppression}")
-    peak = readouts.value(readout, TARGET_SCORE)
-    weight = peak / (peak + (seq_len - 1) * found.floor)
+        reason = f"no positive floor: the zero set is {found.suppression} ({found.text})"
+        return Outcome("pass", site.at("readout"), reason, evidence=found.evidence)
+    peak = abs(readouts.value(readout, TARGET_SCORE))
+
+    def kept(length: int) -> float:
+        return peak / (peak + (length - 1) * found.floor)
+
     return Outcome(
         "fail",
         site.at("features.map" if site.mixer.features.map == "taylor2" else "readout"),
-        f"phi never falls below {found.floor:.3g}: a key with score {TARGET_SCORE:g} among {seq_len - 1:,} at the floor"
-        f" keeps the share {weight:.2g} of the row; {zeros.by_gate(site.mixer)}.",
+        f"|phi| never falls below {found.floor:.3g}: a key with score {TARGET_SCORE:g} among {seq_len - 1:,} at the"
+        f" floor keeps the share {kept(seq_len):.2g} of the row; {zeros.by_gate(site.mixer)}.",
         kind=Kind.NO_SUPPRESSION,
         evidence={
-            "floor": quantity(found.floor),
-            "phi_at_8": quantity(peak),
-            "weight_of_one_target": quantity(weight),
+            "floor": quantity(found.floor, "phi"),
+            "phi_at_8": quantity(peak, "phi"),
+            "weight_of_one_target": quantity(kept(seq_len), "of the row"),
             "seq_len": quantity(seq_len, "tokens"),
+            **{f"weight_at_{length}": quantity(kept(length), "of the row") for length in LENGTHS},
         },
-        assumptions=("one target with score 8, every other key at the minimum of phi",),
+        assumptions=("one target with score 8, every other key at the minimum of |phi|",),
     )
 
 
@@ -45,6 +54,7 @@ rule = Rule(
     exceptions=(
         "The infimum 0 of the exponential is not attained: no floor.",
         "A softcap that leaves phi nearly zero on a third of wide scores (exponential with softcap 50) is no floor.",
+        "A minimum below 1 % of E|phi| at score std 1 counts as zero, as it does for CD201.",
     ),
     fix="Drop the constant term, raise the degree with c_0 = 0, or pair the mixer with a window of exact attention.",
     references=("arXiv 2402.18668", "arXiv 2510.09389, principle 2"),
@@ -64,6 +74,6 @@ rule = Rule(
         "catalogue:based",
     ),
     kinds=(Kind.NO_SUPPRESSION,),
-    fields_read=("readout", "features.map", "target.seq_len"),
+    fields_read=("readout", "features", "decay.granularity", "rotation", "erase", "lift.kind", "target.seq_len"),
     check=per_mixer(judge),
 )

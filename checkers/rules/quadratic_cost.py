@@ -1,86 +1,143 @@
 """CD101 quadratic-cost: training work grows with the square of the length, and the cache with the length."""
 
+from collections.abc import Mapping
+
 from checkers.finding import Quantity, quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
-from designspace.cost import MixerCost, mixer_cost
+from designspace import readout as readouts
+from designspace.cost import DTYPE_BYTES, MixerCost, state_rows
+from designspace.mixer import MixerSpec
+
+Evidence = Mapping[str, Quantity]
 
 
 def judge(site: Site) -> Outcome:
     """P1: is there a finite lift of phi, or a support that bounds what a query reads?"""
-    mixer, seq_len = site.mixer, site.target.seq_len
-    bound = mixer.support.window or mixer.support.chunk
-    if mixer.is_finite_memory:
-        return _finite(site)
+    mixer, cost = site.mixer, site.cost
+    evidence = _numbers(cost, site.target.seq_len)
+    bound = _bound(mixer)
     if bound is not None:
-        return _bounded(site, bound)
+        return _bounded(site, *bound, evidence=evidence)
+    rows = state_rows(mixer)
+    if rows is not None:
+        return _finite(site, rows, cost, evidence=evidence)
     if mixer.lifted_dim is not None:
-        reason = (
-            f"log-linear: {seq_len.bit_length()} bucket states at length {seq_len}"
-            if mixer.lift.kind == "fenwick"
-            else f"phi is linear after a finite lift of {mixer.lifted_dim} rows per head"
-        )
-        return Outcome("pass", site.at("readout"), reason)
-    cost = _cost(site)
-    macs = cost.training.quadratic * seq_len
-    return Outcome(
-        "fail",
-        site.at("readout"),
-        f"the {mixer.readout.kind} readout has no finite lift: at length {seq_len:,} a layer takes {macs:.3g} MACs per"
-        f" sequence, about (n + p) H L^2 / 2, and a cache of {cost.cache_bytes:,} bytes that grows with every token.",
-        kind=Kind.QUADRATIC_COST,
-        evidence={
-            "training_macs": quantity(macs, "MACs per layer and sequence, forward"),
-            "cache": quantity(cost.cache_bytes, "bytes per layer and sequence"),
-            "cache_growth": quantity(cost.cache_bytes_per_token, "bytes per token and layer"),
-        },
-        assumptions=(f"the cache is kept in {site.target.dtype}",),
-    )
+        reason = f"phi is linear after a finite lift of {mixer.lifted_dim} rows per head: one sum serves every query"
+        return Outcome("pass", site.at("readout"), reason, evidence=evidence)
+    return _quadratic(site, cost, evidence)
 
 
-def _cost(site: Site) -> MixerCost:
-    return mixer_cost(site.mixer, model_dim=site.context.candidate.model.model_dim, target=site.target)
+def _numbers(cost: MixerCost, seq_len: int) -> Evidence:
+    """Work and decode memory of a layer at the target length."""
+    growth = {"cache_growth": quantity(cost.cache_bytes_per_token, "bytes per token and layer")}
+    return {
+        "training_macs": quantity(cost.training.cheapest * seq_len, "MACs per layer and sequence, forward"),
+        "state": quantity(cost.state_bytes, "bytes per layer and sequence"),
+        "cache": quantity(cost.cache_bytes, "bytes per layer and sequence"),
+        **(growth if cost.cache_bytes_per_token else {}),
+    }
 
 
-def _finite(site: Site) -> Outcome:
-    mixer, seq_len = site.mixer, site.target.seq_len
-    if mixer.execution.form not in ("quadratic", "scan"):
-        return Outcome("pass", site.at("readout"), "the state is finite and the same at any length")
-    state = _cost(site).state_bytes
-    reason = f"finite state of {state:,} bytes per layer at any length"
-    evidence: dict[str, Quantity] = {"state": quantity(state, "bytes per layer and sequence")}
-    if mixer.execution.form == "quadratic":
-        return Outcome(
-            "pass",
-            site.at("execution.form"),
-            f"{reason}, but `form: quadratic` computes (Q K^T) V in {seq_len:,}^2 steps; a recurrent or chunked form of"
-            " the same function is linear.",
-            kind=Kind.NOTE,
-            evidence=evidence,
-        )
-    crossover = mixer.key_dim * mixer.heads.head_dim
-    return Outcome(
-        "pass",
-        site.at("execution.form"),
-        f"{reason}, but a scan stores one n x p state per position: more than the L x L matrix until"
-        f" L > n p = {crossover:,}; the chunked form needs about n = {mixer.key_dim}.",
-        kind=Kind.NOTE,
-        evidence=evidence | {"crossover_length": quantity(crossover, "tokens")},
-    )
+def _bound(mixer: MixerSpec) -> tuple[str, int] | None:
+    """The field that bounds the keys at work for a query, and their number.
+
+    Keys beyond the taps of a shift have score 0, and those beyond a table under a linear phi a score of finite rank:
+    a running sum holds what is left of them.
+    """
+    linear = mixer.lifted_dim is not None or mixer.score_is_additive
+    if mixer.support.window is not None:
+        return "support.window", mixer.support.window
+    if mixer.lift.width is not None:
+        return "lift.width", mixer.lift.width
+    if mixer.shear.width is not None and linear:
+        return "shear.width", mixer.shear.width
+    if mixer.support.chunk is not None and not mixer.is_finite_memory:
+        return "support.chunk", mixer.support.chunk
+    return None
 
 
-def _bounded(site: Site, bound: int) -> Outcome:
-    seq_len = site.target.seq_len
-    field = "support.window" if site.mixer.support.window else "support.chunk"
-    if bound < seq_len:
-        return Outcome("pass", site.at(field), f"the cache stops at {bound} keys, and the work is L x {bound}")
+def _bounded(site: Site, field: str, bound: int, *, evidence: Evidence) -> Outcome:
+    seq_len, name = site.target.seq_len, field.partition(".")[2]
+    evidence = {**evidence, "keys": quantity(bound, "tokens"), "seq_len": quantity(seq_len, "tokens")}
+    if bound < seq_len or site.mixer.lifted_dim is not None:
+        reason = f"the {name} of {bound:,} bounds the keys that are kept, and the work is at most L x {bound:,}"
+        return Outcome("pass", site.at(field), reason, evidence=evidence)
     return Outcome(
         "pass",
         site.at(field),
-        f"the cache stops at {bound} keys, but that is no less than the length {seq_len}: the cost is that of full"
-        " attention here.",
+        f"the {name} of {bound:,} bounds the keys that are kept, but it is no less than the length {seq_len:,}: the"
+        " cost is that of full attention here.",
         kind=Kind.NOTE,
-        evidence={"keys": quantity(bound, "tokens"), "seq_len": quantity(seq_len, "tokens")},
+        evidence=evidence,
+    )
+
+
+def _finite(site: Site, rows: int, cost: MixerCost, *, evidence: Evidence) -> Outcome:
+    """A linear phi, as the form runs it: the function stays linear however a kernel computes it."""
+    mixer, seq_len = site.mixer, site.target.seq_len
+    reason = f"finite state of {cost.state_bytes:,} bytes per layer at any length"
+    if mixer.lift.kind == "fenwick":
+        levels = seq_len.bit_length()
+        reason = f"log-linear: {levels} bucket states, {cost.state_bytes:,} bytes per layer at length {seq_len:,}"
+    within_chunk = mixer.support.chunk is not None and mixer.support.chunk < seq_len
+    match mixer.execution.form:
+        case "quadratic" if not within_chunk:
+            work = cost.training.quadratic * seq_len
+            return Outcome(
+                "pass",
+                site.at("execution.form"),
+                f"{reason}, but `form: quadratic` computes (Q K^T) V in {work:.3g} MACs; a recurrent or chunked form of"
+                f" the same function takes {cost.training.cheapest * seq_len:.3g}.",
+                kind=Kind.NOTE,
+                evidence={**evidence, "quadratic_macs": quantity(work, "MACs per layer and sequence, forward")},
+            )
+        case "scan" if mixer.lift.kind != "fenwick":
+            return _scan(site, rows, reason, evidence=evidence)
+        case _:
+            return Outcome("pass", site.at("readout"), reason, evidence=evidence)
+
+
+def _scan(site: Site, rows: int, reason: str, *, evidence: Evidence) -> Outcome:
+    """A scan stores the state of every position."""
+    mixer, heads = site.mixer, site.mixer.heads
+    crossover = rows * heads.head_dim
+    stored = DTYPE_BYTES[mixer.execution.dtype.state] * heads.num_heads * crossover * site.target.seq_len
+    return Outcome(
+        "pass",
+        site.at("execution.form"),
+        f"{reason}, but a scan stores one n x p state per position, {stored:,} bytes: more than the L x L matrix until"
+        f" L > n p = {crossover:,}; the chunked form needs about n = {mixer.key_dim}.",
+        kind=Kind.NOTE,
+        evidence={
+            **evidence,
+            "prefix_states": quantity(stored, "bytes per layer and sequence"),
+            "crossover_length": quantity(crossover, "tokens"),
+            "chunked_crossover_length": quantity(mixer.key_dim, "tokens"),
+        },
+    )
+
+
+def _quadratic(site: Site, cost: MixerCost, evidence: Evidence) -> Outcome:
+    mixer, seq_len = site.mixer, site.target.seq_len
+    macs = cost.training.cheapest * seq_len
+    pairs = "L^2" if mixer.support.mask == "none" else "L^2 / 2"
+    cache = (
+        ""
+        if mixer.support.mask == "none"
+        else f", and a cache of {cost.cache_bytes:,} bytes that grows with every token"
+    )
+    capped = "capped " if mixer.readout.is_capped else ""
+    uncapped = mixer.readout.model_copy(update={"softcap": None})
+    field = "readout" if readouts.polynomial_coefficients(uncapped) is None else "readout.softcap"
+    return Outcome(
+        "fail",
+        site.at(field),
+        f"the {capped}{mixer.readout.kind} readout has no finite lift: at length {seq_len:,} a layer takes {macs:.3g}"
+        f" MACs per sequence, at least (n + p) H {pairs}{cache}.",
+        kind=Kind.QUADRATIC_COST,
+        evidence=evidence,
+        assumptions=(f"the cache is kept in {site.target.dtype}",),
     )
 
 
@@ -95,7 +152,8 @@ rule = Rule(
     " keys. A feature map on q and k does not change this.",
     exceptions=(
         "An exponential readout with constant queries factorises (RWKV-4): the recurrence is finite.",
-        "A window or a chunk bounds the cache; log-linear attention keeps log2 L states.",
+        "A window, a chunk or the taps of a convolution bound the cache; log-linear attention keeps log2 L states.",
+        "A learned table of lags under a linear phi is a convolution beside a finite state.",
         "The verdict is about the function: a linear readout run as (Q K^T) V passes, with a remark.",
         "Counters of floating-point operations do not see this: fused attention looks linear to them.",
     ),
@@ -127,8 +185,12 @@ rule = Rule(
         "features.map",
         "support",
         "heads",
+        "normalization.kind",
         "execution.form",
+        "execution.dtype.state",
+        "model.model_dim",
         "target.seq_len",
+        "target.dtype",
         "target.linear_time",
     ),
     check=per_mixer(judge),

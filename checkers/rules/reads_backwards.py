@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from checkers.finding import setting
+from checkers.finding import quantity, setting
 from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 from designspace.candidate import Parallel
@@ -17,13 +17,14 @@ def judge(context: Context) -> Iterable[Outcome]:
         match block.mixer:
             case Parallel(is_causal=True):
                 yield Outcome("pass", f"blocks[{index}].mixer", "every branch reads forward")
-            case Parallel(orders=orders):
+            case Parallel(orders=(*orders,)):
                 yield Outcome(
                     "fail",
                     f"blocks[{index}].mixer.orders",
-                    f"branches read in the orders {', '.join(orders or ())}: a token sees later ones, so the layer is"
+                    f"branches read in the orders {', '.join(orders)}: a token sees later ones, so the layer is"
                     " no causal mixer and cannot predict the next token.",
                     kind=Kind.NOTE,
+                    evidence={"orders": quantity(", ".join(orders))},
                     fix=setting("display", {f"blocks[{index}].mixer.orders": None}),
                 )
             case _:
@@ -45,4 +46,5 @@ rule = Rule(
     kinds=(Kind.NOTE,),
     fields_read=("blocks",),
     check=judge,
+    about_mixers=False,
 )

@@ -1,15 +1,25 @@
 """CD701 short-horizon: at initialisation every head forgets long before the target length."""
 
-from checkers.finding import Fix, quantity, setting
-from checkers.remedies import lasting_factor
+from itertools import takewhile
+
+from checkers.finding import Quantity, quantity
+from checkers.initial_decay import start_range
+from checkers.remedies import lasting_start
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace import readout as readouts
-from designspace.decay import half_life
+from designspace.decay import Decay, half_life, schedule
+from designspace.mixer import MixerSpec
+from designspace.spec import Range
+
+CODE = "CD701"
 
 
 def judge(site: Site) -> Outcome:
-    """Longest half-life over the initial range, ln 2 / -ln a, against the target length."""
+    """Longest half-life over the initial range, ln 2 / -ln a, against the target length.
+
+    The ranges are those of the factor a, not of a bias: an exponential gate whose logarithm is near 0 already means 1.
+    """
     mixer, decay = site.mixer, site.mixer.decay
     if decay.is_identity:
         return Outcome("inapplicable", site.at("decay"), "no decay: stored keys do not fade")
@@ -17,64 +27,108 @@ def judge(site: Site) -> Outcome:
         return Outcome(
             "inapplicable", site.at("decay"), "the decay acts inside phi: a faded score is not a forgotten key"
         )
-    if decay.initial_range is None:
-        return Outcome("unknown", site.at("decay.initial"), "`decay.initial` is not declared")
-    longest = decay.initial_range[1]
-    if longest >= 1.0 and decay.source != "constant":
-        return Outcome(
-            "fail",
-            site.at("decay.initial"),
-            "the initial range contains a = 1 exactly: no forgetting, where the gate is saturated and its gradient"
-            " is 0.",
-            kind=Kind.HORIZON_SHORT,
-            evidence={"initial_factor": quantity(longest, "per step")},
-            fix=_last_longer(site),
-        )
-    return _judge_half_life(site, half_life(longest), decay.initial_range)
+    initial = _start(decay, mixer.heads.num_heads)
+    return _judge_declared(site) if initial is None else _judge_start(site, initial)
 
 
-def _judge_half_life(site: Site, steps: float, initial: tuple[float, float]) -> Outcome:
+def _start(decay: Decay, num_heads: int) -> Range | None:
+    """Where the factors of the heads start; None where nobody says."""
+    if decay.source == "constant":
+        factors = schedule(decay, num_heads)
+        return min(factors), max(factors)
+    return start_range(decay)
+
+
+def _judge_declared(site: Site) -> Outcome:
+    """Without a start the declared range decides where all of it lies on one side."""
+    low, high = site.mixer.decay.range
+    wanted = _wanted(site)
+    if half_life(low) >= wanted or half_life(high) < wanted:
+        return _judge_start(site, (low, high))
+    return Outcome("unknown", site.at("decay.initial"), "`decay.initial` is not declared")
+
+
+def _wanted(site: Site) -> float:
+    return site.target.seq_len * site.thresholds.short_horizon.wanted_fraction
+
+
+def _judge_start(site: Site, initial: Range) -> Outcome:
     decay, seq_len = site.mixer.decay, site.target.seq_len
-    limits = site.thresholds.short_horizon
-    wanted = seq_len * limits.wanted_fraction
+    limits, wanted, steps = site.thresholds.short_horizon, _wanted(site), half_life(initial[1])
     part = f"L / {1.0 / limits.wanted_fraction:.3g} = {wanted:g}"
+    evidence = _evidence(site, initial)
     if steps >= wanted:
-        return Outcome("pass", site.at("decay"), f"longest initial half-life {steps:.3g} steps, {part}")
+        return Outcome(
+            "pass", site.at("decay"), f"longest initial half-life {steps:.3g} steps, {part}", evidence=evidence
+        )
     vanishing = steps < limits.vanishing
+    keeper = _keeper(site) if _may_lean(site, steps) else None
+    told = keeper is not None and _told_before(site)
     range_can = half_life(decay.hull[1]) >= wanted
     gate_can = decay.source == "input" and range_can
     allows = "; the declared range allows longer ones" if range_can else ""
-    kind = Kind.HORIZON_VANISHING if vanishing else Kind.HORIZON_LEARNABLE if gate_can else Kind.HORIZON_SHORT
+    elsewhere = f"; {keeper} keeps the whole past" if keeper else ""
     return Outcome(
         "fail",
         site.at("decay.initial" if decay.initial is not None else "decay.range"),
         f"the longest initial half-life is {steps:.3g} steps (a = {initial[1]:.4g}),"
-        f" below {f'{limits.vanishing:g} steps' if vanishing else part} at length {seq_len:,}{allows}.",
-        kind=kind,
-        evidence={
-            "longest_half_life": quantity(steps, "steps"),
-            "shortest_half_life": quantity(half_life(initial[0]), "steps"),
-            "wanted_half_life": quantity(wanted, "steps"),
-            "seq_len": quantity(seq_len, "tokens"),
-        },
-        fix=_last_longer(site),
+        f" below {f'{limits.vanishing:g} steps' if vanishing else part} at length {seq_len:,}{allows}{elsewhere}.",
+        kind=None if told else _kind(vanishing=vanishing, gate_can=gate_can, elsewhere=keeper is not None),
+        evidence=evidence,
+        fix=lasting_start(site),
+        told_by=CODE if told else None,
     )
 
 
-def _last_longer(site: Site) -> Fix | None:
-    """The initial range up to a factor that lasts, and the declared one where it ends below that factor."""
-    decay = site.mixer.decay
-    factor = lasting_factor(site.target.seq_len, site.thresholds.short_horizon.wanted_fraction)
-    values = {site.at("decay.range[1]"): factor} if decay.range[1] < factor else {}
-    if decay.initial is not None:
-        values[site.at("decay.initial[1]")] = factor
-    start = decay.initial or decay.range
-    return setting("unsafe", values) if start[0] <= factor else None
+def _kind(*, vanishing: bool, gate_can: bool, elsewhere: bool) -> Kind:
+    if vanishing:
+        return Kind.HORIZON_VANISHING
+    return Kind.HORIZON_LEARNABLE if gate_can else Kind.HORIZON_ELSEWHERE if elsewhere else Kind.HORIZON_SHORT
+
+
+def _may_lean(site: Site, steps: float) -> bool:
+    """Short, but no less than two steps, and not for a gate to lengthen."""
+    return site.mixer.decay.source != "input" and site.thresholds.short_horizon.vanishing <= steps < _wanted(site)
+
+
+def _told_before(site: Site) -> bool:
+    """An earlier layer of the stack leans on the same attention: one finding speaks for all."""
+    return any(_leans(other) for other in takewhile(lambda other: other.path != site.path, site.context.sites))
+
+
+def _leans(site: Site) -> bool:
+    mixer = site.mixer
+    if mixer.decay.is_identity or readouts.homogeneous_degree(mixer.readout) is None:
+        return False
+    initial = _start(mixer.decay, mixer.heads.num_heads)
+    return initial is not None and _may_lean(site, half_life(initial[1]))
+
+
+def _keeper(site: Site) -> str | None:
+    """Path of another mixer of the stack in which no key fades: it carries what this one forgets."""
+    return next((other.path for other in site.context.sites if _keeps_everything(other.mixer)), None)
+
+
+def _keeps_everything(mixer: MixerSpec) -> bool:
+    """Attention over the whole past: a nonlinear phi, no window or chunk, nothing that fades, erases or drops keys."""
+    whole = mixer.support.window is None and mixer.support.chunk is None
+    still = mixer.decay.is_identity and mixer.erase.is_identity and mixer.shear.is_identity
+    return whole and still and mixer.lift.kind != "shift" and not mixer.is_finite_memory
+
+
+def _evidence(site: Site, initial: Range) -> dict[str, Quantity]:
+    """The half-lives, and what is wanted."""
+    return {
+        "longest_half_life": quantity(half_life(initial[1]), "steps"),
+        "shortest_half_life": quantity(half_life(initial[0]), "steps"),
+        "wanted_half_life": quantity(_wanted(site), "steps"),
+        "seq_len": quantity(site.target.seq_len, "tokens"),
+    }
 
 
 MAMBA = {"granularity": "diagonal", "map": "exp_softplus"}
 rule = Rule(
-    code="CD701",
+    code=CODE,
     name="short-horizon",
     group="suspect",
     precision="high",
@@ -86,7 +140,8 @@ rule = Rule(
         "An input gate whose declared range allows longer half-lives is info (GLA starts at 16 steps).",
         "Below two steps it is an error only if the target needs recall, copying or long memory.",
         "A decay inside a nonlinear readout fades scores, not weights: not judged.",
-        "Without a declared initial range the answer is unknown.",
+        "Without a declared initial range the answer is unknown, unless the whole declared range lies on one side.",
+        "A constant or learned decay is info where a layer of full attention keeps the past (Lightning attention).",
     ),
     fix="Declare and use an initial range that reaches exp(-8 ln 2 / L) = 1 - 5.5 / L, as Mamba's dt in [0.001, 0.1].",
     references=("arXiv 2312.00752, section 3.6", "github.com/state-spaces/mamba, readme, Initialization"),
@@ -100,6 +155,7 @@ rule = Rule(
         Kind.HORIZON_SHORT,
         Kind.HORIZON_VANISHING,
         Kind.HORIZON_LEARNABLE,
+        Kind.HORIZON_ELSEWHERE,
     ),
     fields_read=("decay", "readout", "target.seq_len", "target.needs"),
     check=per_mixer(judge),

@@ -1,87 +1,111 @@
 """CD604 stabiliser-missing: an exponential may overflow, and nothing subtracts a maximum or bounds it."""
 
 import math
+from collections.abc import Iterable
+from dataclasses import dataclass
 
+from checkers import bounds
 from checkers.finding import Fix, Quantity, quantity, setting
 from checkers.overflow import LOG_MAX, overflow_scores
-from checkers.rule import Outcome, Rule, Site, per_mixer
+from checkers.rule import Context, Outcome, Rule, Site
 from checkers.severity import Kind
+from designspace import readout as readouts
 from designspace.mixer import MixerSpec
 
 CAPS = (15.0, 10.0)  # of an exponent; the second for float16, which ends at 11.09
+SUBTRACTED = ("row_max", "running_max")
+ASSUMPTIONS = ("every factor of the exponent at its declared bound; training may reach any value that nothing bounds",)
 
 
-def judge(site: Site) -> Outcome:
+@dataclass(frozen=True, slots=True)
+class Part:
+    """An exponential of the mixer.
+
+    Attributes:
+        name: for a message.
+        field: where it is capped.
+        bound: of its argument, infinite where nothing bounds it.
+        cancels: a common factor of the row is divided out again, so that a maximum may be subtracted.
+    """
+
+    name: str
+    field: str
+    bound: float
+    cancels: bool
+
+
+def judge(context: Context) -> Iterable[Outcome]:
     """P6.4: the largest exponent that the spec allows against what the number format holds."""
+    for site in context.sites:
+        parts = exponentials(site)
+        if not parts:
+            yield Outcome("inapplicable", site.at("readout"), "no exponential in the readout or the scaling gate")
+        for part in parts:
+            yield _judge_part(site, part)
+
+
+def exponentials(site: Site) -> tuple[Part, ...]:
+    """The exponential readout and the exponential gate of a mixer."""
     mixer = site.mixer
-    what = _exponential_part(mixer)
-    if what is None:
-        return Outcome("inapplicable", site.at("readout"), "no exponential in the readout or the scaling gate")
-    limit = LOG_MAX[mixer.execution.dtype.scores]
-    bound = largest_exponent(mixer)
-    if bound <= limit:
+    divided = mixer.normalization.sums_the_row or site.norm_divides_row
+    found = []
+    if mixer.readout.kind == "exponential":
+        high = min(bounds.score_interval(mixer, site.target.seq_len)[1], mixer.readout.cap)
+        found.append(Part("the exponential readout", "readout.softcap", high, divided))
+    if mixer.scaling.gate in ("exp", "exp_key"):
+        cap = math.inf if mixer.scaling.cap is None else mixer.scaling.cap
+        passed_on = readouts.homogeneous_degree(mixer.readout) is not None  # phi(c z) = c^d phi(z)
+        found.append(Part(f"the {mixer.scaling.gate} gate", "scaling.cap", cap, divided and passed_on))
+    return tuple(found)
+
+
+def _judge_part(site: Site, part: Part) -> Outcome:
+    mixer = site.mixer
+    limit, stabiliser = LOG_MAX[mixer.execution.dtype.scores], mixer.execution.stabiliser
+    if part.bound <= limit:
+        reason = f"the exponent of {part.name} stays below {part.bound:.3g}, the format holds {limit:.3g}"
+        return Outcome("pass", site.at(part.field), reason, evidence=_evidence(part))
+    if stabiliser in SUBTRACTED and part.cancels:
         return Outcome(
-            "pass", site.at("readout"), f"the exponent stays below {bound:.3g}, the format holds {limit:.3g}"
+            "pass",
+            site.at("execution.stabiliser"),
+            f"`stabiliser: {stabiliser}` keeps the exponents of {part.name} at or below 0",
+            evidence=_evidence(part),
         )
-    stabiliser, cancels = mixer.execution.stabiliser, _maximum_cancels(mixer)
-    if stabiliser in ("row_max", "running_max") and cancels:
-        return Outcome(
-            "pass", site.at("execution.stabiliser"), f"`stabiliser: {stabiliser}` keeps exponents at or below 0"
-        )
-    if stabiliser == "floor" and cancels:
+    if stabiliser == "floor" and part.cancels:
         return Outcome(
             "fail",
             site.at("execution.stabiliser"),
-            f"a fixed floor shifts {what}, but exp(-m) can itself overflow; {overflow_scores()}.",
+            f"a fixed floor shifts {part.name}, but exp(-m) can itself overflow; {overflow_scores()}.",
             kind=Kind.FLOOR_STABILISER,
-            evidence=_evidence(bound),
+            evidence=_evidence(part),
+            assumptions=ASSUMPTIONS,
             fix=_subtract_maximum(site),
         )
-    missing = (
-        "has no stabiliser and no bound"
-        if stabiliser == "none"
-        else "has no bound, and eta has no row sum in which a maximum cancels"
-    )
+    missing = "has no stabiliser and no bound" if stabiliser == "none" else f"has no bound, and {_why_kept(mixer)}"
     return Outcome(
         "fail",
         site.at("execution.stabiliser" if stabiliser == "none" else "normalization.kind"),
-        f"{what} {missing}: {overflow_scores()}.",
+        f"{part.name} {missing}: {overflow_scores()}.",
         kind=Kind.NO_STABILISER,
-        evidence=_evidence(bound),
-        fix=_subtract_maximum(site) if cancels else _cap(site, limit),
+        evidence=_evidence(part),
+        assumptions=ASSUMPTIONS,
+        fix=_subtract_maximum(site) if part.cancels else _cap(site, part, limit),
     )
 
 
-def _exponential_part(mixer: MixerSpec) -> str | None:
-    if mixer.readout.kind == "exponential":
-        return "the exponential readout"
-    return f"the {mixer.scaling.gate} gate" if mixer.scaling.gate in ("exp", "exp_key") else None
+def _why_kept(mixer: MixerSpec) -> str:
+    """Why a maximum that is subtracted does not cancel."""
+    if mixer.normalization.sums_the_row or mixer.io.norm_is_per_head:
+        if mixer.scaling.gate in ("exp", "exp_key") and readouts.homogeneous_degree(mixer.readout) is None:
+            return "phi does not pass a factor of the score on, so no maximum cancels"
+        return "the norm sees more than this row, so no maximum cancels"
+    return "eta has no row sum in which a maximum cancels"
 
 
-def largest_exponent(mixer: MixerSpec) -> float:
-    """Upper bound of the argument of the exponential; infinite where nothing bounds it."""
-    if mixer.readout.kind != "exponential":
-        return math.inf if mixer.scaling.cap is None else mixer.scaling.cap
-    if mixer.readout.is_capped:
-        return mixer.readout.cap
-    growing = mixer.shear.sign == "increasing" or mixer.shear.source == "table" or mixer.scaling.learnable
-    learned_norm = mixer.features.norm in ("rms_weighted", "layernorm")
-    bound = mixer.product_bound
-    gate_bounded = mixer.scaling.gate in ("none", "sigmoid", "index")
-    if growing or learned_norm or bound is None or not gate_bounded:
-        return math.inf
-    base = 1.0 if mixer.scaling.where == "after" else mixer.base
-    return base * bound
-
-
-def _maximum_cancels(mixer: MixerSpec) -> bool:
-    """A common factor of the row is divided out again: by the row sum, or by a norm of the output."""
-    return mixer.normalization.sums_the_row or mixer.io.norm_is_per_head
-
-
-def _evidence(bound: float) -> dict[str, Quantity]:
-    return {f"overflow_score_{dtype}": quantity(limit) for dtype, limit in LOG_MAX.items()} | {
-        "largest_exponent": quantity(bound)
+def _evidence(part: Part) -> dict[str, Quantity]:
+    return {f"overflow_score_{dtype}": quantity(limit, "score") for dtype, limit in LOG_MAX.items()} | {
+        "largest_exponent": quantity(part.bound, "score")
     }
 
 
@@ -91,11 +115,9 @@ def _subtract_maximum(site: Site) -> Fix:
     return setting("safe", {site.at("execution.stabiliser"): value})
 
 
-def _cap(site: Site, limit: float) -> Fix:
+def _cap(site: Site, part: Part, limit: float) -> Fix:
     """A soft cap where no maximum cancels: the one of xLSTM-7B (arXiv 2503.13427), or what float16 holds."""
-    cap = next(cap for cap in CAPS if cap < limit)
-    field = "readout.softcap" if site.mixer.readout.kind == "exponential" else "scaling.cap"
-    return setting("unsafe", {site.at(field): cap})
+    return setting("unsafe", {site.at(part.field): next(cap for cap in CAPS if cap < limit)})
 
 
 rule = Rule(
@@ -110,6 +132,8 @@ rule = Rule(
         "A maximum cancels against a row sum or a per-head output norm: `row_max` is the default there.",
         "A softcap or a qk-norm with a fixed gain bounds the score; the bound is compared with the format.",
         "Capped gates (xLSTM-7B: 15) stay below float32's limit.",
+        "A falling distance bias lowers scores only; learned norms, tables and rising biases bound nothing.",
+        "A norm per head cancels no maximum where a D skip, a bonus or a branch that shares the values is added first.",
     ),
     fix="Set `execution.stabiliser: row_max` (or `running_max` in a recurrence), a softcap, or a cap on the gate.",
     references=("arXiv 2205.14135", "arXiv 2405.04517", "arXiv 2510.09389, principle 6"),
@@ -147,12 +171,21 @@ rule = Rule(
     fields_read=(
         "readout",
         "scaling",
-        "features.norm",
-        "features.gain",
+        "features",
+        "decay",
+        "erase",
+        "rotation",
         "shear",
+        "lift",
+        "support",
+        "heads",
         "normalization.kind",
+        "io.output_norm",
+        "io.gate",
+        "io.order",
         "execution.stabiliser",
         "execution.dtype.scores",
+        "target.seq_len",
     ),
-    check=per_mixer(judge),
+    check=judge,
 )

@@ -17,12 +17,16 @@ def judge(site: Site) -> Outcome:
         return Outcome("pass", site.at("decay.source"), "the decay is constant: nothing is differentiated")
     steepest = slope(mixer.decay.hull[1])
     if steepest <= site.thresholds.steep_square_root_gate.slope:
-        return Outcome("pass", site.at("decay.range"), f"|db/da| stays below {steepest:.3g}")
+        evidence = {"steepest_slope": quantity(steepest, "per unit of a")}
+        return Outcome("pass", site.at("decay.range"), f"|db/da| stays below {steepest:.3g}", evidence=evidence)
     initial = mixer.decay.initial_range
-    evidence = {"steepest_slope": quantity(steepest), "largest_factor": quantity(mixer.decay.hull[1], "per step")}
+    evidence = {
+        "steepest_slope": quantity(steepest, "per unit of a"),
+        "largest_factor": quantity(mixer.decay.hull[1], "per step"),
+    }
     start = ""
     if initial is not None:
-        evidence["steepest_initial_slope"] = quantity(slope(initial[1]))
+        evidence["steepest_initial_slope"] = quantity(slope(initial[1]), "per unit of a")
         start = f" ({slope(initial[1]):.3g} at the start)"
     limit = "without a bound" if math.isinf(steepest) else f"to {steepest:.3g}"
     return Outcome(
@@ -31,6 +35,7 @@ def judge(site: Site) -> Outcome:
         f"b = sqrt(1 - a^2): |db/da| = a / sqrt(1 - a^2) grows {limit} on the allowed range of a{start}.",
         kind=Kind.NUMERICS,
         evidence=evidence,
+        assumptions=("the gradient of the root is not clipped; a takes the upper end of its declared range",),
         fix=narrowed_decay(
             site,
             high=1.0 - 0.5 / site.thresholds.steep_square_root_gate.slope**2,

@@ -2,7 +2,7 @@
 
 import math
 
-from checkers.finding import quantity
+from checkers.finding import Quantity, quantity
 from checkers.overflow import LOG_MAX
 from checkers.remedies import narrowed_decay, rounded_down
 from checkers.rule import Outcome, Rule, Site, per_mixer
@@ -18,16 +18,27 @@ def judge(site: Site) -> Outcome:
         return Outcome("inapplicable", site.at("execution.form"), "no decay in a chunked form")
     bound, steps = -math.log(low) if low > 0 else math.inf, site.thresholds.unbounded_log_decay.steps
     if bound * steps <= LOG_MAX["float32"]:
-        return Outcome("pass", site.at("decay.range"), f"log-decay of at least -{bound:.3g}: {steps} steps fit")
+        reason = f"log-decay of at least -{bound:.3g}: {steps} steps fit"
+        return Outcome("pass", site.at("decay.range"), reason, evidence=_evidence(bound, low, steps))
     return Outcome(
         "fail",
         site.at("decay.range"),
         f"{'the log-decay has no lower bound' if low == 0 else f'the log-decay reaches -{bound:.3g}'}: a chunked form"
         f" that divides by the cumulative decay of {steps} steps can overflow.",
         kind=Kind.NOTE,
-        evidence={"lowest_factor": quantity(low, "per step"), "steps": quantity(steps, "steps")},
-        fix=narrowed_decay(site, low=max(LOWEST, 1.0 - rounded_down(-math.expm1(-LOG_MAX["float32"] / steps), 2))),
+        evidence=_evidence(bound, low, steps),
+        assumptions=(f"a kernel divides by the decay of {steps} steps in float32; segment sums do not",),
+        fix=narrowed_decay(site, low=max(LOWEST, -rounded_down(-math.exp(-LOG_MAX["float32"] / steps), 2))),
     )
+
+
+def _evidence(bound: float, low: float, steps: int) -> dict[str, Quantity]:
+    return {
+        "lowest_factor": quantity(low, "per step"),
+        "lowest_log_decay": quantity(-bound, "per step"),
+        "steps": quantity(steps, "steps"),
+        "largest_exponent": quantity(LOG_MAX["float32"], "float32"),
+    }
 
 
 rule = Rule(
@@ -44,6 +55,6 @@ rule = Rule(
     passes=({"mixer": {"decay": {"granularity": "scalar", "range": [0.0067, 1.0]}, "execution": {"form": "chunked"}}},),
     fails=({"mixer": {"decay": {"granularity": "diagonal"}, "execution": {"form": "chunked"}}},),
     kinds=(Kind.NOTE,),
-    fields_read=("execution.form", "decay.range"),
+    fields_read=("execution.form", "decay"),
     check=per_mixer(judge),
 )

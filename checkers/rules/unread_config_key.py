@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+from checkers.finding import quantity
 from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 
+MOST_TOLD = 4  # keys with their reasons in one message
 LLAMA: dict[str, Any] = {
     "model_type": "llama",
     "hidden_size": 512,
@@ -25,15 +27,23 @@ def judge(context: Context) -> Iterable[Outcome]:
             key,
             f"the importer does not know `{key}`: the spec judged here may not be this model.",
             kind=Kind.BROKEN,
+            evidence={"unread_keys": quantity(len(context.unread), "keys")},
         )
         for key in context.unread
     ]
-    approximated = [
-        Outcome("unknown", f"approximated[{index}]", f"`{one.key}` is followed in part: {one.reason}.", kind=Kind.NOTE)
-        for index, one in enumerate(context.candidate.approximated)
-    ]
     passed = Outcome("pass", "target.provenance", "no key of a config.json was left unread")
-    return [*unread, *approximated] or [passed]
+    return [*unread, *_approximated(context)] or [passed]
+
+
+def _approximated(context: Context) -> list[Outcome]:
+    """One remark for all keys that are followed in part."""
+    found = context.candidate.approximated
+    if not found:
+        return []
+    told = "; ".join(f"`{one.key}` is followed in part: {one.reason}" for one in found[:MOST_TOLD])
+    more = f"; {len(found) - MOST_TOLD} more under `approximated`" if len(found) > MOST_TOLD else ""
+    evidence = {"approximated_keys": quantity(len(found), "keys")}
+    return [Outcome("unknown", "approximated[0]", f"{told}{more}.", kind=Kind.NOTE, evidence=evidence)]
 
 
 rule = Rule(
@@ -56,4 +66,5 @@ rule = Rule(
     kinds=(Kind.BROKEN, Kind.NOTE),
     fields_read=("target.provenance", "approximated"),
     check=judge,
+    about_mixers=False,
 )

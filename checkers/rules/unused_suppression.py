@@ -49,4 +49,5 @@ rule = Rule(
     fields_read=("lint", "blocks"),
     check=judge,
     stage="report",
+    about_mixers=False,
 )

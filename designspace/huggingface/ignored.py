@@ -72,6 +72,7 @@ IGNORED = {
     "max_sequence_length": "not read by the model code: max_position_embeddings is the length",
     "model_max_length": "not read by the model code: max_position_embeddings is the length",
     "tie_word_embeddings": "outside the mixer; parameters are counted untied",
+    "use_mrope": "a text token has one position in all axes of the rotation",
 }
 WHILE_OFF = {  # keys that may only be null, false or empty
     "add_cross_attention": "the decoder reads no encoder",

@@ -3,6 +3,8 @@
 All of these keep every coefficient exactly.
 """
 
+from typing import get_args
+
 from designspace.decay import Decay
 from designspace.erase import Erase
 from designspace.features import Features
@@ -12,32 +14,36 @@ from designspace.normalization import Normalization
 from designspace.readout import Sigmoid
 from designspace.rewritings.change import changed, rounded, snapped
 from designspace.rotation import Rotation
+from designspace.scaling import DT_INITIAL
 from designspace.shear import Shear
+from designspace.spec import Dtype
 
-DT_INITIAL = (1.0e-3, 1.0e-1)  # step sizes at initialisation where none are declared (Mamba, arXiv 2312.00752)
-WEIGHTED_NORMS = ("rms_weighted", "layernorm")  # norms with a learned gain per channel
 COMMUTING_NORMS = ("none", "l2", "rms")  # norms that a rotation does not change (equivalence 6)
+NO_DECAY, NO_ERASE, NO_SHEAR = Decay(), Erase(), Shear()
+NO_ROTATION = {name: Rotation(phase_dtype=name) for name in get_args(Dtype)}
+FEATURES, STAGE, ETA = Features(), InputOutput(), Normalization()
 
 
 def decay_off(mixer: MixerSpec) -> MixerSpec:
     """`granularity: none`: source, map and ranges mean nothing."""
-    if mixer.decay.granularity != "none" or mixer.decay == Decay():
+    if mixer.decay.granularity != "none" or mixer.decay == NO_DECAY:
         return mixer
-    return mixer.model_copy(update={"decay": Decay()})
+    return mixer.model_copy(update={"decay": NO_DECAY})
 
 
 def rotation_off(mixer: MixerSpec) -> MixerSpec:
     """No rotation, or fraction 0: nothing else about it has a meaning."""
-    if not mixer.rotation.is_identity or mixer.rotation == Rotation(phase_dtype=mixer.rotation.phase_dtype):
+    none = NO_ROTATION[mixer.rotation.phase_dtype]
+    if not mixer.rotation.is_identity or mixer.rotation == none:
         return mixer
-    return mixer.model_copy(update={"rotation": Rotation(phase_dtype=mixer.rotation.phase_dtype)})
+    return mixer.model_copy(update={"rotation": none})
 
 
 def decay_spacing_off(mixer: MixerSpec) -> MixerSpec:
     """Only several heads of a constant decay lie apart."""
     decay = mixer.decay
     spread = decay.source == "constant" and mixer.heads.num_heads > 1 and decay.hull[0] != decay.hull[1]
-    return mixer if spread else changed(mixer, "decay", spacing=Decay().spacing)
+    return mixer if spread else changed(mixer, "decay", spacing=NO_DECAY.spacing)
 
 
 def angle_scaling_off(mixer: MixerSpec) -> MixerSpec:
@@ -61,16 +67,16 @@ def norm_reach_off(mixer: MixerSpec) -> MixerSpec:
 
 def erase_off(mixer: MixerSpec) -> MixerSpec:
     """`direction: none`: gain and compose mean nothing."""
-    if mixer.erase.direction != "none" or mixer.erase == Erase():
+    if mixer.erase.direction != "none" or mixer.erase == NO_ERASE:
         return mixer
-    return mixer.model_copy(update={"erase": Erase()})
+    return mixer.model_copy(update={"erase": NO_ERASE})
 
 
 def shear_off(mixer: MixerSpec) -> MixerSpec:
     """`source: none`: scaled and sign mean nothing. A learned table has its own signs."""
     match mixer.shear.source:
-        case "none" if mixer.shear != Shear():
-            return mixer.model_copy(update={"shear": Shear()})
+        case "none" if mixer.shear != NO_SHEAR:
+            return mixer.model_copy(update={"shear": NO_SHEAR})
         case "table":
             return changed(mixer, "shear", sign="decreasing")
         case _:
@@ -82,17 +88,17 @@ def length_kind_off(mixer: MixerSpec) -> MixerSpec:
     readout = mixer.readout
     if mixer.normalization.kind == "length" or (isinstance(readout, Sigmoid) and readout.offset == "-log_length"):
         return mixer
-    return changed(mixer, "normalization", length_kind=Normalization().length_kind)
+    return changed(mixer, "normalization", length_kind=ETA.length_kind)
 
 
 def eta_eps_off(mixer: MixerSpec) -> MixerSpec:
     """eps is added to row sums only."""
-    return mixer if mixer.normalization.sums_the_row else changed(mixer, "normalization", eps=Normalization().eps)
+    return mixer if mixer.normalization.sums_the_row else changed(mixer, "normalization", eps=ETA.eps)
 
 
 def feature_fields_off(mixer: MixerSpec) -> MixerSpec:
     """eps without a norm; the place of a softmax that is none; scales of vectors that are constant or the decay's."""
-    features, default = mixer.features, Features()
+    features, default = mixer.features, FEATURES
     if features.norm == "none":
         mixer = changed(mixer, "features", eps=default.eps)
     if features.map != "softmax_pm":
@@ -106,9 +112,9 @@ def feature_fields_off(mixer: MixerSpec) -> MixerSpec:
 
 def gain_sharing_off(mixer: MixerSpec) -> MixerSpec:
     """Only a learned gain of several heads can be shared between them."""
-    if mixer.features.norm in WEIGHTED_NORMS and mixer.heads.num_heads > 1:
+    if mixer.features.norm_has_gain and mixer.heads.num_heads > 1:
         return mixer
-    return changed(mixer, "features", gain_shared=Features().gain_shared)
+    return changed(mixer, "features", gain_shared=FEATURES.gain_shared)
 
 
 def norm_order_off(mixer: MixerSpec) -> MixerSpec:
@@ -135,7 +141,7 @@ def output_stage_off(mixer: MixerSpec) -> MixerSpec:
 
     A norm over one head is a norm per head, and a group of one head is that head.
     """
-    io, default = mixer.io, InputOutput()
+    io, default = mixer.io, STAGE
     if io.output_norm == "none":
         mixer = changed(mixer, "io", norm_eps=default.norm_eps)
     if io.output_norm == "none" or io.gate == "none":
@@ -143,6 +149,8 @@ def output_stage_off(mixer: MixerSpec) -> MixerSpec:
     if mixer.heads.num_heads == 1 and io.output_norm in ("group_rms", "full_rms"):
         mixer = changed(mixer, "io", output_norm="head_rms")
     conv = io.short_conv
+    if not conv.on:
+        return mixer
     ordered = tuple(sorted(conv.on, key="qkv".index))
     return mixer if conv.on == ordered else changed(mixer, "io", short_conv=conv.model_copy(update={"on": ordered}))
 

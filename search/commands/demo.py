@@ -82,7 +82,7 @@ def _lint(specs: list[Path]) -> None:
 
     loaded = [load_with_places(spec) for spec in specs]
     reports = [check(one.candidate, document=one.document, unread=one.unread) for one in loaded]
-    output("text").write(reports, [one.candidate for one in loaded])
+    output("text").write(reports, loaded)
 
 
 def _search(space: Path, name: str, store: str, hands: "Hands") -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from designspace.errors import SpecError
     from designspace.specfile import Loaded
 
+WRITABLE = 0o222  # by anyone
 BYTE_ORDER_MARK = "\ufeff"
 CATALOGUE = "catalogue:"
 
@@ -153,12 +154,17 @@ def replace_file(path: Path, old: bytes, new: bytes) -> None:
     real = path.resolve()  # a link stays a link
     temporary = None
     try:
+        state = real.stat()
+        if not state.st_mode & WRITABLE or not os.access(real, os.W_OK):
+            raise SpecError("the file is read-only; make it writable, or use --diff.", file=str(path))
         with tempfile.NamedTemporaryFile(dir=real.parent, prefix=f".{real.name}.", delete=False) as stream:
             temporary = Path(stream.name)
             stream.write(new)
             stream.flush()
             os.fsync(stream.fileno())
-        temporary.chmod(real.stat().st_mode)
+        temporary.chmod(state.st_mode)
+        if os.geteuid() == 0:  # others keep what they own; a file of a folder they can write becomes theirs
+            os.chown(temporary, state.st_uid, state.st_gid)
         if real.read_bytes() != old:
             raise SpecError("the file was changed while it was checked; run the command again.", file=str(path))
         temporary.replace(real)

@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from checkers.picture import Heatmap
+from checkers.picture import Box, Heatmap, mixer_box
 
 if TYPE_CHECKING:
     from designspace.candidate import Candidate, Located
@@ -20,14 +20,28 @@ Grid = tuple[tuple[float, ...], ...]
 
 
 def heatmaps(candidate: "Candidate") -> tuple[Heatmap, ...]:
-    """The first and the last head of each distinct mixer of the candidate; equal mixers are shown once."""
+    """The first and the last head of the distinct mixers of the candidate, equal ones once.
+
+    Of mixers that differ in numbers alone (a decay that slows with the depth) the first and the last are drawn.
+    """
     places: dict[MixerSpec, list[Located]] = {}
     for located in candidate.mixers():
         places.setdefault(located.mixer, []).append(located)
-    drawn = [_of_mixer(mixer, found, candidate) for mixer, found in list(places.items())[:MOST]]
-    rest = [Heatmap(f"and {len(places) - MOST} more distinct mixers", ())] if len(places) > MOST else []
+    chosen = _chosen(list(places))
+    drawn = [_of_mixer(mixer, places[mixer], candidate) for mixer in chosen]
+    more = len(places) - len(chosen)
+    rest = [Heatmap(f"and {more:,} more mixers that look alike or are further down", ())] if more else []
     outside = [Heatmap(path, (), f"Outside the grammar: {one.reason}") for path, one in candidate.outside()]
     return (*(one for maps in drawn for one in maps), *rest, *outside[:MOST])
+
+
+def _chosen(mixers: "list[MixerSpec]") -> "list[MixerSpec]":
+    """The first and the last mixer of each look, at most `MOST`, in the order of the stack."""
+    looks: dict[Box, list[int]] = {}
+    for index, mixer in enumerate(mixers):
+        looks.setdefault(mixer_box(mixer), []).append(index)
+    ends = [found[0] for found in looks.values()] + [found[-1] for found in looks.values()]
+    return [mixers[index] for index in sorted(list(dict.fromkeys(ends))[:MOST])]
 
 
 def _of_mixer(mixer: "MixerSpec", places: "list[Located]", candidate: "Candidate") -> list[Heatmap]:

@@ -1,6 +1,9 @@
 """`sextant lint`: the report on every spec given, and an exit code that a script can trust."""
 
-from collections.abc import Sequence
+import gc
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, get_args
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     from checkers.finding import Report
     from checkers.settings_file import Resolver
     from designspace.candidate import Candidate
+    from designspace.document import Document
     from designspace.errors import SpecError
     from designspace.specfile import Loaded
 
@@ -34,6 +38,19 @@ class Threshold(StrEnum):
     NEVER = "never"
 
 
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the collector of cycles, which would walk the reports of 1,000 files again and again."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_uncollected()
 def lint(
     specs: Annotated[
         list[str],
@@ -113,7 +130,8 @@ def lint(
         show_settings(_files(specs), settings_of, output_format)
         return
     found, broken = _loaded(specs)
-
+    if probe:
+        gc.enable()  # modules and their gradients are large
     measure = measuring(seeds)
 
     def judge(loaded: "Loaded") -> "Report":
@@ -131,7 +149,7 @@ def lint(
     reports = [judge(loaded) for loaded in found]
     reports, is_stale = with_baseline(reports, baseline)
     if reports and not diff:
-        reporting.write(reports, [loaded.candidate for loaded in found])
+        reporting.write(reports, found)
     for error in broken:
         typer.echo(f"error: {error}", err=True)
     if broken:
@@ -147,20 +165,22 @@ def _loaded(specs: Sequence[str]) -> "tuple[list[Loaded], list[SpecError]]":
     Raises:
         SpecError: a spec that is named itself cannot be read, or a folder has none.
     """
+    from designspace.document import read
     from designspace.errors import SpecError
-    from designspace.specfile import load_with_places
+    from designspace.specfile import load_read, load_with_places
 
     loaded: list[Loaded] = []
     broken: list[SpecError] = []
     for spec in specs:
-        if not Path(spec).is_dir():
+        if not os.path.isdir(spec):  # False, not an error, for a name that no file can have
             loaded.append(load_with_places(spec))
             continue
         count = len(loaded) + len(broken)
         for path in _spec_files(spec):
             try:
-                if _is_spec(path):
-                    loaded.append(load_with_places(path))
+                document = read(path, special_numbers=True)
+                if _is_spec(document):
+                    loaded.append(load_read(document))
             except SpecError as error:
                 broken.append(error)
         if len(loaded) + len(broken) == count:
@@ -194,26 +214,20 @@ def _spec_files(folder: str) -> list[Path]:
     return sorted(path for path in Path(folder).rglob("*") if path.suffix in SPEC_SUFFIXES and path.is_file())
 
 
-def _is_spec(path: Path) -> bool:
-    """The file is a spec or a config.json; one that is neither (a space file too) is named on standard error.
-
-    Raises:
-        SpecError: it cannot be read.
-    """
-    from designspace.document import read
+def _is_spec(document: "Document") -> bool:
+    """The document is a spec or a config.json; one that is neither (a space file too) is named on standard error."""
     from designspace.specfile import is_config, is_spec
 
-    document = read(path, special_numbers=True)
     found = is_spec(document) or is_config(document)
     if not found:
-        typer.echo(f"{path}: skipped, neither a spec nor a config.json", err=True)
+        typer.echo(f"{document.file}: skipped, neither a spec nor a config.json", err=True)
     return found
 
 
 def _files(specs: Sequence[str]) -> list[str]:
     """The specs with each folder written out."""
     return [
-        str(path) for spec in specs for path in (_spec_files(spec) if spec != "-" and Path(spec).is_dir() else [spec])
+        str(path) for spec in specs for path in (_spec_files(spec) if spec != "-" and os.path.isdir(spec) else [spec])
     ]
 
 
@@ -233,10 +247,7 @@ def _settings(
     """
     from checkers.settings import check_selectors
     from checkers.settings_file import Overrides, resolver
-    from designspace.errors import SpecError
 
-    if isolated and config is not None:
-        raise SpecError("--isolated reads no settings file, and --config names one; give one of the two.")
     chosen, added, left_out = (None if text is None else _codes(text) for text in (select, extend_select, ignore))
     for option, selectors in (("--select", chosen), ("--extend-select", added), ("--ignore", left_out)):
         check_selectors(option, selectors or ())

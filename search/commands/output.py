@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,11 +12,13 @@ import typer
 
 if TYPE_CHECKING:
     from checkers.finding import Report
-    from checkers.format import Format
+    from checkers.format import Format, Replaced
     from checkers.picture import Picture
     from designspace.candidate import Candidate
+    from designspace.specfile import Loaded
 
 FORMATS = "checkers.formats"
+DISPLAY = "display"  # the applicability of fixes that need a decision
 MOST_DRAWN = 200  # candidates of a page whose stack is drawn
 MOST_MAPPED = 20  # of them, those with heat maps: a tenth of a second each
 
@@ -28,19 +31,15 @@ class Output:
     file: Path | None = None
     shows_suppressed: bool = False
 
-    def write(self, reports: "Sequence[Report]", candidates: "Sequence[Candidate]") -> None:
-        """Write the reports; `candidates` goes with them.
+    def write(self, reports: "Sequence[Report]", specs: "Sequence[Loaded]") -> None:
+        """Write the reports; `specs` goes with them.
 
         Raises:
             SpecError: the file cannot be written.
         """
         if self.format.omits_suppressed and not self.shows_suppressed:
             reports = [report.model_copy(update={"findings": report.active}) for report in reports]
-        judged = [
-            candidate.model_copy(update={"target": report.target})
-            for report, candidate in zip(reports, candidates, strict=True)
-        ]
-        text = self._text(reports, judged)
+        text = self._text(reports, specs)
         if self.file is None:
             typer.echo(text, nl=False)
         else:
@@ -48,9 +47,16 @@ class Output:
             count = len(reports)
             typer.echo(f"{self.file}: {count:,} report{'' if count == 1 else 's'} written", err=True)
 
-    def _text(self, reports: "Sequence[Report]", candidates: "Sequence[Candidate]") -> str:
+    def _text(self, reports: "Sequence[Report]", specs: "Sequence[Loaded]") -> str:
         if self.format.illustrate is not None:
-            return self.format.illustrate(reports, _pictures(candidates))
+            judged = [
+                loaded.candidate.model_copy(update={"target": report.target})
+                for report, loaded in zip(reports, specs, strict=True)
+            ]
+            return self.format.illustrate(reports, _pictures(judged))
+        if self.format.rewrite is not None:
+            replaced = [_replaced(report, loaded) for report, loaded in zip(reports, specs, strict=True)]
+            return self.format.rewrite(reports, replaced)
         colour = self.file is None and sys.stdout.isatty() and "NO_COLOR" not in os.environ
         return self.format.render(reports, colour=colour)
 
@@ -81,6 +87,30 @@ def format_named(name: str) -> "Format":
         remedy = f"did you mean `{close}`?" if close else f"choose from {', '.join(known)}."
         raise SpecError(f"{quoted(name)} is no output format; {remedy}")
     return units.load_unit(FORMATS, name, "format", Format)
+
+
+def _replaced(report: "Report", loaded: "Loaded") -> "Replaced":
+    """What the safe and unsafe fixes replace in the file of the spec; nothing where it is not edited in place."""
+    from checkers.edits import replacements
+    from checkers.location import has_file
+    from designspace.errors import SpecError
+
+    fixes = {
+        position: finding.fix
+        for position, finding in enumerate(report.findings)
+        if finding.fix is not None and finding.fix.edits and finding.fix.applicability != DISPLAY
+    }
+    if not fixes or not has_file(report) or loaded.document.file != report.candidate.source:
+        return {}
+    try:
+        text = Path(loaded.document.file).read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError):  # it was there a moment ago
+        return {}
+    found = {}
+    for position, fix in fixes.items():
+        with suppress(SpecError):  # a fix that has no place in the text is told in words only
+            found[position] = replacements(text, loaded.document, fix, candidate=loaded.candidate)
+    return found
 
 
 def _pictures(candidates: "Sequence[Candidate]") -> "list[Picture | None]":

@@ -1,6 +1,6 @@
 """`sextant probe`: what the compiled module measures, with uncertainties; also what `lint --probe` uses."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
@@ -51,9 +51,13 @@ def probe(
             }
         )
     else:
-        _print(found)
+        _print(found, candidate)
         for fault in broken:
-            typer.echo(f"fault at {fault.path}: {fault.message}")
+            typer.echo(f"fault {fault.code} at {fault.path}: {fault.message}")
+        if not broken:
+            typer.echo(
+                f"no fault in {len(found):,} numbers; `sextant lint {spec} --probe` holds them against the rules"
+            )
     if broken:
         raise typer.Exit(1)
 
@@ -103,7 +107,10 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-def _print(found: "tuple[Measurement, ...]") -> None:
+def _print(found: "tuple[Measurement, ...]", candidate: "Candidate") -> None:
+    """A table for each mixer; of those that differ in numbers alone the first and the last."""
+    from checkers.entries import counted
+    from checkers.picture import Box, mixer_box
     from designspace.units import discover
     from workers.probe import PACKAGE, Probe
 
@@ -111,15 +118,41 @@ def _print(found: "tuple[Measurement, ...]") -> None:
         name: text for unit in discover(PACKAGE, "probe", Probe).values() for name, text in unit.quantities.items()
     }
     console = screen.console()
-    for path, group in groupby(found, key=lambda one: one.path):
-        rows = [
-            [one.probe, one.quantity, _number(one), one.unit, one.length, one.draws, meanings.get(one.quantity, "")]
-            for one in group
-        ]
-        columns = ["probe", "quantity", "value", "unit", "length", "seeds", "what it is"]
-        console.print(path)
+    columns = ["probe", "quantity", "value", "unit", "length", "seeds", "what it is"]
+    groups = _alike(found)
+    looks = {located.path: mixer_box(located.mixer) for located in candidate.mixers()}
+    ends: dict[Box | None, list[int]] = {}
+    for index, (_, measurements) in enumerate(groups):
+        ends.setdefault(looks.get(measurements[0].path), []).append(index)
+    shown = sorted({index for indices in ends.values() for index in (indices[0], indices[-1])})
+    for place, measurements in (groups[index] for index in shown):
+        rows = []
+        for name, own in groupby(measurements, key=lambda one: one.probe):
+            rows += [[name if first else "", *_row(one, meanings)] for first, one in _first(own)]
+        console.print(place)
         console.print(screen.table(columns, rows))
+    if len(shown) < len(groups):
+        left_out = counted(len(groups) - len(shown), "mixer")
+        console.print(f"left out: {left_out} of the same kind, with numbers in between; --format json has all\n")
 
 
-def _number(one: "Measurement") -> str:
-    return f"{one.value:.4g} ± {one.uncertainty:.2g}" if one.uncertainty else f"{one.value:.4g}"
+def _alike(found: "Sequence[Measurement]") -> "list[tuple[str, list[Measurement]]]":
+    """The measurements by mixer; mixers with equal numbers together, under one name such as `blocks[0..3].mixer`."""
+    from checkers.entries import ranges
+
+    groups: dict[str, tuple[list[str], list[Measurement]]] = {}
+    for path, group in groupby(found, key=lambda one: one.path):
+        measurements = list(group)
+        key = repr([one.model_copy(update={"path": ""}) for one in measurements])
+        groups.setdefault(key, ([], measurements))[0].append(path)
+    return [(", ".join(ranges(paths)), measurements) for paths, measurements in groups.values()]
+
+
+def _first(items: "Iterable[Measurement]") -> "Iterable[tuple[bool, Measurement]]":
+    return ((index == 0, one) for index, one in enumerate(items))
+
+
+def _row(one: "Measurement", meanings: "Mapping[str, str]") -> list[object]:
+    number = f"{one.value:,.0f}" if one.value.is_integer() else f"{one.value:.4g}"
+    value = f"{number} ± {one.uncertainty:.2g}" if one.uncertainty else number
+    return [one.quantity, value, one.unit, one.length, one.draws, meanings.get(one.quantity, "")]

@@ -1,11 +1,14 @@
 """`sextant rules` and `sextant rule`: what the checker knows, from the rule files."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from search.commands import screen
+
+if TYPE_CHECKING:
+    from checkers.rule import Rule
 
 
 class Format(StrEnum):
@@ -17,19 +20,43 @@ class Format(StrEnum):
 
 
 def rules(output_format: screen.Format = screen.DataFormat.TEXT) -> None:
-    """List every rule with its principle and what it finds.
+    """List every rule: group, precision, its most serious level for a new design and for a checkpoint, what it finds.
+
+    JSON has the whole documentation: severities, fixes, fields read, since, status, exceptions, thresholds, examples.
 
     \b
     Example: sextant rules
+    Example: sextant rules --format json
     """
-    from checkers.explain import as_data
+    from checkers.explain import worst
     from checkers.rule import all_rules
 
     if output_format == screen.DataFormat.JSON:
-        screen.print_json([as_data(rule) for rule in all_rules()])
+        screen.print_json([_data(rule) for rule in all_rules()])
         return
-    rows = [[rule.code, rule.name, rule.group, rule.precision, first_sentence(rule.what)] for rule in all_rules()]
-    screen.console().print(screen.table(["code", "name", "group", "precision", "finds"], rows))
+    rows = [
+        [
+            rule.code,
+            rule.name,
+            rule.group,
+            rule.precision,
+            worst(rule, "new"),
+            worst(rule, "checkpoint"),
+            first_sentence(rule.what),
+        ]
+        for rule in all_rules()
+    ]
+    screen.console().print(screen.table(["code", "name", "group", "precision", "new", "checkpoint", "finds"], rows))
+
+
+def _data(rule: "Rule") -> dict[str, Any]:
+    """The documentation of a rule, with the fixes that it offers for its own examples."""
+    from checkers.explain import as_data
+    from checkers.pages import applicabilities
+
+    found = applicabilities(rule.code)
+    available = any(one != "display" for one in found)
+    return as_data(rule) | {"fix_available": available, "fix_applicability": list(found)}
 
 
 def rule(
@@ -38,8 +65,11 @@ def rule(
 ) -> None:
     """Explain a rule: what, why, when it is wrong, how serious it is, how to fix it, and examples of each verdict.
 
+    `sextant rule` and `sextant explain` are one command; docs/rules has the same with the reports of the examples.
+
     \b
-    Example: sextant rule CD301
+    Example: sextant explain CD301
+    Example: sextant rule score-scale --format markdown
     """
     from checkers import explain
 
@@ -50,7 +80,7 @@ def rule(
         case Format.MARKDOWN:
             typer.echo(explain.as_markdown(found), nl=False)
         case Format.JSON:
-            screen.print_json(explain.as_data(found))
+            screen.print_json(_data(found))
 
 
 def first_sentence(text: str) -> str:

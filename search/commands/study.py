@@ -42,21 +42,29 @@ def run(
     budget: Budget_ = None,
     ray: Ray = None,
     no_ray: NoRay = False,
+    config: Annotated[
+        str | None, typer.Option(help="Settings file of the checker, in place of the nearest one upwards of the space.")
+    ] = None,
+    isolated: Annotated[bool, typer.Option("--isolated", help="Read no settings file of the checker.")] = False,
 ) -> None:
     """Search a space: propose, check, train on workers, keep every result.
 
     In the space file, `{choice: [...]}` and `{range: [lo, hi]}` leave a value open, and `mixer: {grammar: full}` leaves
     open the whole mixer, but for the keys beside it.
 
+    Candidates are checked with the settings of `sextant lint`: the key `checker` of the space, else the nearest
+    settings file. The study keeps them.
+
     Ctrl-C stops it in order; `sextant search resume` goes on, also after a kill -9.
 
     \b
     Example: sextant search run space.yaml --study first --budget 1
     """
+    from checkers.settings_file import resolver
     from search.run import run_study
     from search.space import load_space
 
-    loaded = load_space(space)
+    loaded = load_space(space, settings_of=resolver(config=config, isolated=isolated))
     limits = loaded.settings.limits if budget is None else loaded.settings.limits.model_copy(update={"trials": budget})
     with Display() as display:
         final = run_study(

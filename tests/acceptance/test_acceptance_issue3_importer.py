@@ -230,7 +230,7 @@ def test_findings_point_at_the_key_of_the_config(tmp_path: Path) -> None:
     found = spans("mistral-7b-v0.1.json", tmp_path, max_position_embeddings=1_000_000)
     assert found["CD703", "blocks[0].mixer.support"] == '"sliding_window": 4096,'
     found = spans("aya-23-8b.json", tmp_path)
-    assert found["CD502", "blocks[0].mixer.features.norm"].startswith('"use_qk_norm": false')
+    assert found["CD807", "model.residual_dtype"].startswith('"torch_dtype"')
     found = spans("deepseek-v3.2.json", tmp_path)
     assert found["CD906", "blocks[0].mixer"].startswith('"index_topk": 2048')
     found = spans("gpt-oss-20b.json", tmp_path)

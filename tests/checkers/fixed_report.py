@@ -1,6 +1,6 @@
 """One report made by hand, with every kind of finding and with text that each format must escape."""
 
-from checkers.finding import Edit, Finding, Fix, Place, Quantity, Report, Subject, Summary, Verdict
+from checkers.finding import Edit, Fault, Finding, Fix, Place, Probed, Quantity, Report, Subject, Summary, Verdict
 from designspace.target import Target
 
 FILE = "specs/a b.yaml"
@@ -48,6 +48,24 @@ SILENCED = finding(
     fix=None,
     fingerprint="00000000000000cc",
 )
+PROBED = Probed(
+    verdict="contradicted",
+    quantity="score_std",
+    value=6.3,
+    uncertainty=0.05,
+    expected=(6.8, None),
+    draws=8,
+    length=64,
+)
+FAULT = Fault(
+    probe="causality",
+    quantity="later_tokens",
+    path="blocks[0].mixer",
+    value=0.5,
+    limit=1e-9,
+    message="an output changes with later tokens: <b> & 50%",
+    span=Place(file=FILE, line=2, column=3, end_line=2, end_column=8),
+)
 KNOWN = SILENCED.model_copy(update={"suppressed": "baseline known.json"})
 FINDINGS = (SILENCED, WARNING, finding(), finding())
 VERDICTS = (
@@ -57,6 +75,33 @@ VERDICTS = (
     Verdict(code="CD401", name="parity-excluded", principle=4, verdict="unknown", reason="not <applicable>"),
     Verdict(code="CD501", name="score-scale", principle=5, verdict="fail", reason="std 8"),
 )
+
+
+def deep(message: str = "half-life {}.5 steps, below 1,024", blocks: int = 16) -> Report:
+    """A stack whose even blocks, of two layers each, say the same but for a number that rises with the depth."""
+    findings = [
+        finding(
+            path=f"blocks[{index}].mixer.decay",
+            message=message.format(index + 3),
+            evidence={"half_life": Quantity(value=index + 3.5, unit="steps"), "limit": Quantity(value=1024.0)},
+            fix=Fix(
+                applicability="unsafe",
+                edits=(Edit(action="set", path=f"blocks[{index}].mixer.decay.initial[1]", value=0.99),),
+            ),
+            fingerprint=f"{index:016x}",
+        )
+        for index in range(0, blocks, 2)
+    ]
+    found = report(*findings)
+    counts = found.summary.model_copy(update={"errors": len(findings), "warnings": 0})
+    return found.model_copy(update={"layers": (2,) * blocks, "summary": counts})
+
+
+def probed(*findings: Finding) -> Report:
+    """The report after probes: one of the findings is contradicted, and the implementation leaks."""
+    measured = finding(probe=PROBED)
+    other = finding(code="CD402", name="commuting-transitions", severity="info", probe=Probed(verdict="not measured"))
+    return report(*(findings or (measured, other))).model_copy(update={"faults": (FAULT,), "measured": 40})
 
 
 def report(*findings: Finding, source: str | None = FILE, name: str = "mine") -> Report:

@@ -3,13 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from checkers import Report, Settings, all_rules, check
 from checkers.finding import quantity
-from checkers.rule import resolved
+from checkers.rule import Outcome, resolved
 from designspace import catalogue
 from designspace.document import parse
 from designspace.errors import SpecError
@@ -55,11 +56,12 @@ def test_softmax_without_position_reports_cost_and_position():
 
 def test_report_has_the_published_shape():
     data = check(resolved({"mixer": EXP})).model_dump()
-    assert set(data) == {"schema", "tool_version", "candidate", "target", "verdicts", "findings", "summary", "faults"}
+    contract = {"schema", "tool_version", "candidate", "target", "verdicts", "findings", "summary", "faults"}
+    assert set(data) == contract | {"measured", "layers"}
     assert data["schema"] == "sextant.report/1"
     assert set(data["candidate"]) == {"name", "fingerprint", "source"}
     assert set(data["summary"]) == {"errors", "warnings", "infos", "passed", "unknown"}
-    assert set(data["verdicts"][0]) == {"code", "name", "principle", "verdict", "reason"}
+    assert set(data["verdicts"][0]) == {"code", "name", "principle", "verdict", "reason", "path", "evidence"}
     keys = (
         "code name principle severity path span message evidence assumptions sources fix suppressed fingerprint probe"
     )
@@ -178,7 +180,7 @@ def test_select_takes_codes_prefixes_and_names(selectors: tuple[str, ...]):
 
 def test_severity_map_takes_the_closest_selector():
     settings = Settings(severity={"ALL": "info", "CD5": "warning", "score-scale": "error"})
-    report = check(resolved({"mixer": EXP | {"scaling": {"base": 3.0}}}), settings)
+    report = check(resolved({"blocks": [{"mixer": EXP | {"scaling": {"base": 3.0}}}, {"mixer": EXP}]}), settings)
     levels = {finding.code: finding.severity for finding in report.findings}
     assert (levels["CD101"], levels["CD501"], levels["CD502"]) == ("info", "error", "warning")
 
@@ -198,6 +200,29 @@ def test_one_unknown_among_passes_is_unknown():
     assert (verdicts(alone)["CD701"], verdicts(both)["CD701"]) == ("pass", "unknown")
 
 
+def test_a_verdict_shows_the_place_and_the_numbers_that_decide_it(monkeypatch: pytest.MonkeyPatch):
+    numbers = {"a": {"x": quantity(1.0)}, "b": {"x": quantity(2.0, "tokens")}, "c": {}}
+    answers: tuple[Any, ...] = ("pass", "unknown", "unknown")
+    outcomes = [
+        Outcome(answer, path, path, evidence=evidence)
+        for answer, (path, evidence) in zip(answers, numbers.items(), strict=True)
+    ]
+    rules = tuple(replace(rule, check=lambda _: outcomes) for rule in all_rules() if rule.code == "CD501")
+    monkeypatch.setattr(sys.modules[check.__module__], "_chosen", lambda *_: rules)
+    report = check(resolved({"mixer": EXP}))
+    (verdict,) = report.verdicts
+    assert (verdict.verdict, verdict.path, verdict.evidence) == ("unknown", "b", numbers["b"])
+    assert verdict.reason == "b (1 more alike)"
+    assert report.findings == ()  # a number alone is no finding
+
+
+def test_a_verdict_about_nothing_has_no_place():
+    report = check(resolved({"blocks": [{"mixer": None}]}))
+    empty = [verdict for verdict in report.verdicts if "nothing in this candidate to judge" in verdict.reason]
+    assert empty
+    assert all((verdict.verdict, verdict.path, verdict.evidence) == ("unknown", "", {}) for verdict in empty)
+
+
 def test_unknown_and_inapplicable_carry_no_severity_above_info():
     for name in catalogue.names():
         report = check(catalogue.get(name).candidate)
@@ -205,15 +230,15 @@ def test_unknown_and_inapplicable_carry_no_severity_above_info():
         assert all(finding.severity == "info" for finding in report.findings if finding.code in unknown)
 
 
-@pytest.mark.parametrize(("value", "word"), [(8.1, "confirms"), (1.0, "contradicts")])
+@pytest.mark.parametrize(("value", "word"), [(8.1, "confirmed"), (1.0, "contradicted")])
 def test_a_measurement_confirms_or_contradicts_the_prediction(value: float, word: str):
     measured = Measurement(
         probe="score_scale", quantity="score_std", path="blocks[0].mixer", value=value, uncertainty=0.2, draws=8, seed=0
     )
     report = check(resolved({"mixer": {**EXP, "scaling": {"base": 1.0}}}), measurements=[measured])
     finding = next(finding for finding in report.findings if finding.code == "CD501")
-    assert word in finding.message
-    assert finding.evidence["measured_score_std"].value == value
+    assert finding.probe is not None
+    assert (finding.probe.verdict, finding.probe.value) == (word, value)
 
 
 def test_parallel_branches_are_judged_apart():

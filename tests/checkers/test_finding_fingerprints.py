@@ -2,7 +2,9 @@
 
 from typing import Any
 
-from checkers import check
+import pytest
+
+from checkers import all_rules, check
 from checkers.rule import resolved
 
 SOFTMAX = {"readout": {"kind": "exponential"}, "scaling": {"base": 1.0}, "normalization": {"kind": "sum"}}
@@ -44,9 +46,32 @@ def test_what_another_block_holds_does_not_matter_to_a_rule_about_one_mixer():
     assert alone[place] == beside[place]
 
 
-def test_equal_mixers_at_two_places_are_two_findings():
+def test_equal_mixers_in_two_blocks_are_two_findings_of_one_identity():
     twice = found(blocks=[{"mixer": SOFTMAX}, {"mixer": SOFTMAX}])
-    assert twice["CD501", "blocks[0].mixer.scaling.base"] != twice["CD501", "blocks[1].mixer.scaling.base"]
+    assert twice["CD501", "blocks[0].mixer.scaling.base"] == twice["CD501", "blocks[1].mixer.scaling.base"]
+
+
+def test_a_block_that_moves_keeps_its_findings():
+    before = found(blocks=[{}, {"mixer": SOFTMAX}])
+    after = found(blocks=[{}, {"repeat": 3}, {"mixer": SOFTMAX}])
+    place = "mixer.scaling.base"
+    assert before["CD501", f"blocks[1].{place}"] == after["CD501", f"blocks[2].{place}"]
+
+
+@pytest.mark.parametrize("code", sorted(rule.code for rule in all_rules() if rule.reads_stack))
+def test_a_rule_about_the_stack_keeps_its_findings_when_other_blocks_change(code: str):
+    rule = next(rule for rule in all_rules() if rule.code == code)
+    before = resolved(rule.fails[0])
+    mixer = before.blocks[-1].mixers[-1]
+    other = mixer.model_copy(update={"io": mixer.io.model_copy(update={"norm_eps": 1e-3})})
+    after = before.model_copy(
+        update={"blocks": (*before.blocks, before.blocks[-1].model_copy(update={"mixer": other}))}
+    )
+    names, later = (
+        {(one.path, one.fingerprint) for one in check(spec).findings if one.code == code} for spec in (before, after)
+    )
+    assert names
+    assert names <= later
 
 
 def test_branches_have_their_own_values():

@@ -9,9 +9,10 @@ import yaml
 from hypothesis import given, settings
 
 from checkers import Report, Rule, Settings, all_rules, check
-from checkers.edits import with_values, without
+from checkers.edited import edited
+from checkers.edits import replacements, with_values, without
 from checkers.finding import Edit, Fix
-from checkers.fixes import FixConflictError, Fixed, edited, fixed
+from checkers.fixes import FixConflictError, Fixed, fixed
 from checkers.remedies import lasting_factor, rounded_down
 from checkers.rule import Example, loaded
 from designspace import catalogue
@@ -55,7 +56,7 @@ BRANCHES: list[tuple[str, dict[str, Any]]] = [
     ("CD604", {"mixer": {"readout": {"kind": "exponential"}, "execution": {"dtype": {"scores": "float16"}}}}),
     ("CD604", {"mixer": {"scaling": {"gate": "exp"}}}),
     ("CD701", {"mixer": {"decay": {"granularity": "scalar", "range": [0.0, 0.9], "initial": [0.1, 0.5]}}}),
-    ("CD701", {"mixer": {"decay": {"granularity": "scalar", "initial": [0.5, 1.0]}}}),
+    ("CD706", {"mixer": {"decay": {"granularity": "scalar", "initial": [0.5, 1.0]}}}),
     (
         "CD701",
         {"mixer": {"decay": {"granularity": "scalar", "source": "constant", "map": "fixed", "range": [0.1, 0.5]}}},
@@ -182,6 +183,59 @@ def test_random_specs_stay_valid_and_get_no_more_errors(candidate: Candidate):
             assert "CD902" in {one.code for one in after.applied} or notes(after.text) == notes(text)
             outcomes[unsafe].add(after.loaded.candidate.model_dump_json())
     assert all(len(found) == 1 for found in outcomes.values())  # every style ends at the same spec
+
+
+def replaced(text: str, file: str, fix: Fix) -> str:
+    """The text after the replacements of a fix, by line and column, the last one first."""
+    found = load_document(parse(text, file))
+    lines = [*text.splitlines(keepends=True), ""]
+    starts = [sum(map(len, lines[:index])) for index in range(len(lines))]
+    for place, inserted in reversed(replacements(text, found.document, fix, candidate=found.candidate)):
+        start = starts[place.line - 1] + place.column - 1
+        end = starts[place.end_line - 1] + place.end_column - 1
+        text = text[:start] + inserted + text[end:]
+    return text
+
+
+@settings(max_examples=25, deadline=None)
+@given(candidates())
+def test_the_replacements_of_a_fix_make_exactly_its_edits(candidate: Candidate):
+    for file, text in styles(candidate):
+        before = load_document(parse(text, file))
+        for finding in judge(before).findings:
+            if finding.fix is None or not finding.fix.edits:
+                continue
+            after = load_document(parse(replaced(text, file, finding.fix), file)).candidate
+            assert after == edited(before.candidate, finding.fix.edits)
+
+
+def test_a_replacement_names_its_region():
+    text = "mixer:\r\n  # first\r\n  readout: {kind: exponential}\r\n  scaling: {base: 1.0}\r\n"
+    found = load_document(parse(text, "a.yaml"))
+    fix = Fix(applicability="unsafe", edits=(Edit(action="set", path=BASE, value="n^-1/2"),))
+    (change,) = replacements(text, found.document, fix)
+    place = change.place
+    assert (place.line, place.column, place.end_line, place.end_column) == (4, 19, 4, 22)
+    assert (place.file, change.inserted) == ("a.yaml", "n^-1/2")
+
+
+def test_an_insertion_has_an_empty_region_and_the_indent_of_its_lines():
+    text = "mixer:\n  readout: {kind: exponential}  # softmax\n# end\n"
+    found = load_document(parse(text, "a.yaml"))
+    fix = Fix(applicability="unsafe", edits=(Edit(action="set", path="blocks[0].mixer.io.gate", value="silu"),))
+    (change,) = replacements(text, found.document, fix)
+    assert (change.place.line, change.place.column) == (change.place.end_line, change.place.end_column) == (2, 42)
+    assert change.inserted == "\n  io: {gate: silu}"
+
+
+def test_a_config_and_a_shared_value_have_no_replacements():
+    fix = Fix(applicability="safe", edits=(Edit(action="set", path=BASE, value=0.5),))
+    config = '{"model_type": "llama", "hidden_size": 64}'
+    with pytest.raises(SpecError, match="is not edited"):
+        replacements(config, parse(config, "config.json"), fix)
+    shared = "blocks:\n- mixer: {scaling: &s {base: 1.0}}\n- mixer: {scaling: *s}\n"
+    with pytest.raises(SpecError, match="share a value"):
+        replacements(shared, parse(shared, "a.yaml"), fix)
 
 
 FILE = """\

@@ -1,7 +1,7 @@
 """concise: one line for each finding."""
 
 from checkers.formats.concise import format as concise
-from tests.checkers.fixed_report import FILE, finding, report
+from tests.checkers.fixed_report import FILE, deep, finding, probed, report
 
 ERROR = "CD501 error blocks[0].mixer.scaling.base: std 8, 100% outside [0.5, 2]: a < b & c | d"
 
@@ -27,3 +27,18 @@ def test_a_path_is_kept_as_it_is_but_on_one_line():
 def test_colour_is_on_the_severity_alone():
     line = concise.render([report()], colour=True).splitlines()[-1]
     assert line.replace("\033[31merror\033[0m", "error") == f"{FILE}:7:12: {ERROR}"
+
+
+def test_every_finding_has_its_line_however_deep_the_stack():
+    assert concise.render([deep()]).count("\n") == 8
+
+
+def test_probes_and_faults_have_their_say():
+    lines = concise.render([probed()]).splitlines()
+    assert lines[0].endswith(
+        "[probe: contradicted, score_std = 6.3 ± 0.05 over 8 seeds at length 64 (expected at least 6.8)]"
+    )
+    assert lines[1].endswith("[probe: not measured]")
+    assert lines[2] == (
+        f"{FILE}:2:3: probe-later-tokens error blocks[0].mixer: an output changes with later tokens: <b> & 50%"
+    )

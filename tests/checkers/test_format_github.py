@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from checkers.formats.github import IN_MESSAGES, IN_PROPERTIES, escaped
 from checkers.formats.github import format as github
-from tests.checkers.fixed_report import finding, report
+from tests.checkers.fixed_report import deep, finding, probed, report
 
 ERROR = (
     "::error file=specs/a b.yaml,line=7,endLine=7,col=12,endColumn=16,title=CD501 score-scale"
@@ -44,3 +44,14 @@ def test_escaped_text_reads_back_and_holds_no_separator(text: str, kind: tuple[d
     for character, escape in reversed(escapes.items()):  # the per cent sign last, as the runner does
         found = found.replace(escape, character)
     assert found == text
+
+
+def test_a_fault_is_an_error_at_its_line():
+    assert github.render([probed()]).splitlines()[-1] == (
+        "::error file=specs/a b.yaml,line=2,endLine=2,col=3,endColumn=8,title=probe-later-tokens causality probe"
+        "::blocks[0].mixer: an output changes with later tokens: <b> & 50%25"
+    )
+
+
+def test_every_finding_has_its_command_however_deep_the_stack():
+    assert github.render([deep()]).count("::error ") == 8

@@ -6,11 +6,12 @@ from html.parser import HTMLParser
 
 from checkers import check
 from checkers.drawing import heatmap, stack
+from checkers.finding import Quantity
 from checkers.formats.html import format as page
 from checkers.picture import Heatmap, picture
 from designspace import catalogue
 from designspace.candidate import Candidate
-from tests.checkers.fixed_report import finding, report
+from tests.checkers.fixed_report import deep, finding, probed, report
 
 VOID = {"meta", "br", "hr", "img", "input", "link"}
 LOADS = {"src", "href", "srcset", "data", "action", "poster", "xlink:href"}
@@ -89,8 +90,8 @@ def test_the_page_fits_phones_dark_screens_and_keyboards():
 def test_findings_show_numbers_places_assumptions_and_fixes():
     text = "".join(Page(page.render([report()])).text)
     for part in (
-        "2 errors, 1 warning, 0 infos; 2 rules pass, 1 not judged.",
-        "CD501 score-scale: std 8, 100% outside [0.5, 2]: a < b & c | d",
+        "2 errors, 1 warning, 0 infos in 2 entries (1 suppressed); 2 rules pass, 1 not judged.",
+        "CD501 score-scale: std 8, 100% outside [0.5, 2]: a < b & c | d (and 1 alike)",
         "blocks[0].mixer.scaling.base, line 7",
         "score_std8",
         "Assumes unit q and k.",
@@ -102,9 +103,15 @@ def test_findings_show_numbers_places_assumptions_and_fixes():
         assert part in text
 
 
+def test_verdicts_show_their_numbers():
+    passed = report().verdicts[1].model_copy(update={"evidence": {"share": Quantity(value=0.5, unit="of <scores>")}})
+    text = page.render([report().model_copy(update={"verdicts": (passed,)})])
+    assert "a half-lineshare = 0.5 of <scores>" in "".join(Page(text).text).replace("line share", "lineshare")
+
+
 def test_errors_are_unfolded_and_infos_are_not():
     unfolded = [name for tag, name, _ in Page(page.render([report()])).attributes if (tag, name) == ("details", "open")]
-    assert len(unfolded) == 2
+    assert len(unfolded) == 2  # alike errors are one
     info = Page(page.render([report(finding(severity="info"))]))
     assert ("details", "open", "") not in info.attributes
 
@@ -144,7 +151,7 @@ def test_branches_stand_side_by_side():
     (left, top, width), (right, same, _) = [tuple(map(int, box)) for box in boxes]
     assert top == same
     assert left + width <= right
-    assert "skip 0.5" in svg
+    assert "skip x 0.5" in svg
 
 
 def test_a_heat_map_has_a_cell_for_each_pair_down_to_a_thousandth_of_the_largest():
@@ -163,3 +170,58 @@ def test_a_heat_map_has_a_cell_for_each_pair_down_to_a_thousandth_of_the_largest
 def test_pages_stay_small():
     pages = [page.render([check(catalogue.get(name).candidate)]) for name in ("linear", "gated_deltanet", "diff")]
     assert max(len(text) for text in pages) < 40_000
+
+
+def test_alike_findings_of_a_deep_stack_are_one_block():
+    text = "".join(Page(page.render([deep()])).text)
+    for part in (
+        "8 errors, 0 warnings, 0 infos in 1 entry; ",
+        "half-life 3.5 steps, below 1,024 (and 7 alike)",
+        "blocks[0..14 step 2].mixer.decay (16 layers), line 7",
+        "blocks[14].mixer.decay: half-life 17.5 steps",
+        "6 more between these two",
+        "half_life3.5 to 17.5 steps",
+    ):
+        assert part in text
+
+
+def test_probes_have_a_section_with_their_faults():
+    text = "".join(Page(page.render([probed()])).text)
+    for part in (
+        "40 numbers measured on the compiled module; 1 fault of the implementation",
+        "contradicted (1): CD501 score-scale",
+        "probe-later-tokens: an output changes with later tokens: <b> & 50%",
+        "Probe: contradicted, score_std = 6.3 ± 0.05 over 8 seeds",
+    ):
+        assert part in text
+    assert "<h3>Probes" not in page.render([report()])
+
+
+def test_a_page_of_many_specs_is_folded_and_the_overview_leads_into_each():
+    text = page.render([report(name=f"spec {index}") for index in range(21)])
+    found = Page(text)
+    assert text.count('<details class="spec"><summary><h2>') == 21
+    assert re.search(r'<details class="spec"><summary>.*</summary>\n<div id="spec-21">', text)
+    assert "#spec-21" in found.values("href")
+    assert found.open == []
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast ratio of two colours #rrggbb or #rgb. Source: WCAG 2.2, relative luminance."""
+
+    def luminance(colour: str) -> float:
+        digits = colour[1:] if len(colour) == 7 else "".join(2 * digit for digit in colour[1:])
+        parts = [int(digits[start : start + 2], 16) / 255 for start in (0, 2, 4)]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_text_has_the_contrast_of_the_guidelines_in_light_and_dark():
+    for theme in re.findall(r":root\{([^}]*)\}", page.render([report()])):
+        colours = dict(re.findall(r"--(\w+):(#[0-9a-f]+)", theme))
+        for text in ("text", "soft", "link", "error", "warning", "info"):
+            for ground in ("page", "panel"):
+                assert contrast(colours[text], colours[ground]) >= 4.5, (text, ground)

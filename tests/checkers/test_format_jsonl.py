@@ -3,7 +3,7 @@
 import json
 
 from checkers.formats.jsonl import format as jsonl
-from tests.checkers.fixed_report import FILE, FINDINGS, report
+from tests.checkers.fixed_report import FAULT, FILE, FINDINGS, probed, report
 
 
 def test_a_line_is_a_finding_with_its_candidate():
@@ -13,3 +13,10 @@ def test_a_line_is_a_finding_with_its_candidate():
     assert lines[0]["schema"] == "sextant.report/1"
     assert lines[0]["target"]["seq_len"] == report().target.seq_len
     assert [line["finding"] for line in lines[:4]] == [one.model_dump(mode="json") for one in FINDINGS]
+
+
+def test_faults_have_lines_of_their_own():
+    lines = [json.loads(line) for line in jsonl.render([probed()]).splitlines()]
+    assert [sorted(set(line) & {"finding", "fault"}) for line in lines] == [["finding"], ["finding"], ["fault"]]
+    assert lines[-1]["fault"] == FAULT.model_dump(mode="json")
+    assert lines[0]["finding"]["probe"]["verdict"] == "contradicted"

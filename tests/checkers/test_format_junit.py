@@ -3,7 +3,7 @@
 from xml.etree import ElementTree as ET
 
 from checkers.formats.junit import format as junit
-from tests.checkers.fixed_report import FILE, finding, report
+from tests.checkers.fixed_report import FILE, finding, probed, report
 
 PLACE = f"{FILE}:7:12"
 
@@ -44,3 +44,20 @@ def test_unknown_is_skipped_with_its_reason():
 def test_characters_that_xml_cannot_hold_are_replaced():
     failure = cases(junit.render([report(finding(message="a\x00b\x1bc"))]))["CD501 score-scale"][0]
     assert failure.get("message") == "a\ufffdb\ufffdc"
+
+
+def test_a_fault_fails_the_case_of_the_probes():
+    text = junit.render([probed()])
+    failure = cases(text)["probes of the implementation"][0]
+    assert (failure.tag, failure.get("type")) == ("failure", "fault")
+    assert failure.text == (
+        f"probe-later-tokens {FILE}:2:3 blocks[0].mixer error: an output changes with later tokens: <b> & 50%"
+    )
+    assert ET.fromstring(text).get("failures") == "2"
+    assert "[probe: contradicted, " in (cases(text)["CD501 score-scale"][0].text or "")
+
+
+def test_sound_probes_pass_and_none_have_no_case():
+    sound = probed().model_copy(update={"faults": ()})
+    assert len(cases(junit.render([sound]))["probes of the implementation"]) == 0
+    assert "probes of the implementation" not in cases(junit.render([report()]))

@@ -9,13 +9,17 @@ from typing import Any
 import jsonschema
 import pytest
 
-from checkers import Report, all_rules, check
+from checkers import Report, all_rules, check, explain
+from checkers.confirmation import LIMITS
+from checkers.edits import Replacement
+from checkers.finding import Place, fault_code
+from checkers.formats import sarif as unit
 from checkers.formats.sarif import format as sarif
 from checkers.formats.sarif import log
 from designspace import catalogue
 from designspace.document import parse, read
 from designspace.specfile import is_config, load_document, load_with_places
-from tests.checkers.fixed_report import FINDINGS, KNOWN, finding, report
+from tests.checkers.fixed_report import FAULT, FINDINGS, KNOWN, finding, probed, report
 
 SCHEMA = Path(__file__).parents[1] / "data" / "sarif-schema-2.1.0.json"
 FINGERPRINT = re.compile(r"[0-9a-f]{16}:[1-9]\d*")
@@ -60,7 +64,8 @@ def test_a_result_says_what_and_where():
         "region": {"startLine": 7, "startColumn": 12, "endLine": 7, "endColumn": 16},
     }
     assert place["logicalLocations"][0]["fullyQualifiedName"] == "blocks[0].mixer.scaling.base"
-    assert result["message"]["text"].endswith(finding().message)
+    text = "std 8, 100% outside [0.5, 2]: a < b & c | d. At blocks[0].mixer.scaling.base of specs/a b.yaml."
+    assert result["message"]["text"] == text
 
 
 def test_levels_are_those_of_sarif():
@@ -84,7 +89,7 @@ def test_silenced_findings_carry_their_suppression():
 
 def test_every_rule_has_what_github_requires():
     rules = run()["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == [rule.code for rule in all_rules()]
+    assert [rule["id"] for rule in rules] == [*(rule.code for rule in all_rules()), *map(fault_code, LIMITS)]
     for rule in rules:
         texts = [rule[key]["text"] for key in ("shortDescription", "fullDescription")]
         assert all(0 < len(text) <= TEXT_LIMIT for text in texts)
@@ -131,3 +136,66 @@ def test_a_log_of_a_hundred_specs_validates():
 
 def test_the_fixed_report_has_one_result_for_each_finding():
     assert len(run(report())["results"]) == len(FINDINGS)
+
+
+def test_a_fault_is_a_result_of_a_documented_rule_of_its_own():
+    found = run(probed())
+    result = found["results"][-1]
+    rule = found["tool"]["driver"]["rules"][result["ruleIndex"]]
+    assert (result["ruleId"], rule["id"], result["level"]) == ("probe-later-tokens", "probe-later-tokens", "error")
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
+    assert (result["properties"]["value"], result["properties"]["limit"]) == (FAULT.value, FAULT.limit)
+    assert FINGERPRINT.fullmatch(result["partialFingerprints"]["primaryLocationLineHash"])
+
+
+def test_every_fault_that_probes_find_has_a_rule():
+    faults = tuple(FAULT.model_copy(update={"quantity": quantity}) for quantity in (*LIMITS, "response.decay"))
+    found = run(report(finding()).model_copy(update={"faults": faults}))
+    assert [one["ruleId"] for one in found["results"][1:]] == [*map(fault_code, LIMITS), "probe-response"]
+
+
+def test_a_result_says_what_a_probe_says():
+    first, second, _ = run(probed())["results"]
+    assert first["message"]["text"].endswith(
+        " Probe: contradicted, score_std = 6.3 ± 0.05 over 8 seeds at length 64 (expected at least 6.8)."
+    )
+    assert (first["properties"]["probe"]["verdict"], second["properties"]["probe"]["verdict"]) == (
+        "contradicted",
+        "not measured",
+    )
+
+
+def test_fixes_are_replacements_of_the_file():
+    place = Place(file="a.yaml", line=7, column=12, end_line=7, end_column=13)
+    text = sarif.rewrite([report(finding(), finding())], [{1: [Replacement(place, "n^-1/2")]}]) if sarif.rewrite else ""
+    data = json.loads(text)
+    assert not list(validator().iter_errors(data))
+    without, fixed = data["runs"][0]["results"]
+    assert "fixes" not in without
+    (fix,) = fixed["fixes"]
+    assert fix["description"]["text"] == "unsafe: set blocks[0].mixer.scaling to n^-1/2."
+    (change,) = fix["artifactChanges"]
+    assert change["artifactLocation"]["uri"] == "specs/a%20b.yaml"
+    assert change["replacements"] == [
+        {
+            "deletedRegion": {"startLine": 7, "startColumn": 12, "endLine": 7, "endColumn": 13},
+            "insertedContent": {"text": "n^-1/2"},
+        }
+    ]
+
+
+def test_rules_link_to_their_pages_where_the_project_has_an_address(monkeypatch: pytest.MonkeyPatch):
+    assert not any("helpUri" in unit._rule(rule) for rule in all_rules()) or explain._documentation()
+    monkeypatch.setattr(explain, "_documentation", lambda: "https://host/docs/")
+    rule = all_rules()[0]
+    assert unit._rule(rule)["helpUri"] == f"https://host/docs/rules/{explain.page_name(rule)}"
+
+
+def test_github_gets_no_more_results_than_it_takes_and_the_log_says_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(unit, "MOST_RESULTS", 3)
+    infos = [finding(severity="info", message=f"info {index}") for index in range(3)]
+    found = run(report(*infos, finding(message="the error"), finding(severity="warning", message="a warning")))
+    assert [one["message"]["text"].split(".")[0] for one in found["results"]] == ["info 0", "the error", "a warning"]
+    (notification,) = found["invocations"][0]["toolExecutionNotifications"]
+    assert notification["message"]["text"].startswith("2 results are left out")
+    assert "invocations" not in run(report(finding()))

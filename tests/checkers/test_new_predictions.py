@@ -67,16 +67,22 @@ def test_score_spread_is_that_of_tokens_at_initialisation(fields: dict[str, Any]
 
 
 @pytest.mark.parametrize(
-    "fields",
+    ("fields", "reason"),
     [
-        {"features": {"norm": "l2", "norm_on": "k"}},
-        {"features": {"map": "relu_zero", "norm": "layernorm"}},
-        {"features": {"map": "elu+1", "norm": "l2"}, "rotation": TURNED},
+        ({"features": {"norm": "sum"}}, "crosses zero"),
+        ({"features": {"map": "silu", "norm": "sum", "norm_on": "k"}}, "crosses zero"),
+        ({"features": {"map": "favor", "width": 16}}, "heavy tail"),
+        ({"features": {"map": "relu_zero", "norm": "layernorm"}}, "lifts the zeros"),
+        ({"features": {"map": "dpfp", "width": 2, "norm": "l2"}}, "is not derived"),
+        ({"features": {"map": "softmax_pm", "map_over": "sequence"}}, "depend on the length"),
     ],
     ids=str,
 )
-def test_a_spread_that_is_not_derived_is_not_claimed(fields: dict[str, Any]) -> None:
-    assert scores.product_moments(mixer(**fields)) is None
+def test_a_spread_that_is_not_derived_is_not_claimed(fields: dict[str, Any], reason: str) -> None:
+    spec = mixer(**fields)
+    assert scores.score_moments(spec) is None
+    assert scores.product_moments(spec) is None
+    assert reason in (scores.underived(spec) or "")
 
 
 @pytest.mark.parametrize(
@@ -136,7 +142,8 @@ def test_an_erase_along_longer_keys_expands(fields: dict[str, Any], expected: st
 @pytest.mark.parametrize(("norm_on", "expected"), [("qk", "pass"), ("k", "fail")])
 def test_a_norm_on_keys_alone_bounds_no_score(norm_on: str, expected: str) -> None:
     softmax = {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}}
-    assert verdict("CD502", softmax | {"features": {"norm": "l2", "norm_on": norm_on}}) == expected
+    one = {"features": {"norm": "l2", "norm_on": norm_on}, "scaling": {"base": 1.0}}  # of std 1 with the norm on k
+    assert verdict("CD502", softmax | one) == expected
     unstable = softmax | {"execution": {"stabiliser": "none"}, "features": {"norm": "l2", "norm_on": norm_on}}
     assert verdict("CD604", unstable) == expected
 

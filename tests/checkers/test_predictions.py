@@ -8,15 +8,16 @@ import pytest
 
 from checkers import check, scores, zeros
 from checkers.growth import output_gain
-from checkers.periodic import growth_per_period, radius, times
-from checkers.quadrature import expectation, moments, normal_probability, probability_below
+from checkers.periodic import largest_growth, radius, times
+from checkers.quadrature import expectation, moments, nearly_zero, normal_probability
 from checkers.rule import resolved
 from checkers.rules.coarse_rotary_phase import distinct_positions
-from checkers.rules.rank_collapse import relative_distance
+from checkers.rules.rank_collapse import relative_distances
 from checkers.spectrum import Spectrum, lowest_eigenvalue, spectrum
 from designspace import catalogue
 from designspace.mixer import MixerSpec
 from designspace.readout import Readout
+from designspace.support import Support
 
 TOKENS = 20_000
 
@@ -108,7 +109,8 @@ def test_quadrature_knows_gaussian_integrals():
     assert expectation(lambda x: x**4) == pytest.approx(3.0, rel=1e-9)
     assert expectation(lambda x: math.exp(4 * x)) == pytest.approx(math.exp(8), rel=1e-6)
     assert moments(lambda x: max(x, 0.0)).mean == pytest.approx((2 * math.pi) ** -0.5, rel=2e-3)
-    assert probability_below(lambda x: x - 0.3, 0.05) == pytest.approx(normal_probability(0.25, 0.35), rel=1e-9)
+    part = 0.05 / expectation(lambda x: abs(x - 0.3))
+    assert nearly_zero(lambda x: x - 0.3, part) == pytest.approx(normal_probability(0.25, 0.35), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,8 @@ def test_gain_of_linear_attention(seq_len: int, gain: float):
 
 
 @pytest.mark.parametrize(
-    ("name", "low", "high"), [("mamba", 0.02, 0.94), ("rg_lru", 1.0, 1.0), ("lru_s5", 2**0.5, 2**0.5)]
+    ("name", "low", "high"),
+    [("mamba", 0.02, 0.94), ("rg_lru", 1.0, 1.0), ("lru_s5", (2 - 2 * 0.999**4096) ** 0.5, 2**0.5)],
 )
 def test_gain_over_the_initial_range_of_published_recurrences(name: str, low: float, high: float):
     entry = catalogue.get(name)
@@ -202,7 +205,7 @@ def test_positive_features_and_a_value_mean_grow_linearly():
 
 def test_two_admissible_steps_of_gdn2_and_rwkv7_grow_by_a_quarter():
     for name in ("gdn2", "rwkv7"):
-        assert growth_per_period(catalogue.get(name).mixer) == pytest.approx(1.25, abs=1e-3)
+        assert largest_growth(catalogue.get(name).mixer).per_period == pytest.approx(1.25, abs=1e-3)
 
 
 def test_what_is_certified_does_not_grow():
@@ -276,9 +279,16 @@ def test_distinct_positions_of_the_case(seq_len: int, distinct: int):
     assert distinct_positions(seq_len, 256) == distinct
 
 
+@pytest.mark.parametrize("weight", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("support", [{}, {"window": 5}, {"chunk": 7}, {"mask": "none"}, {"mask": "strict"}], ids=str)
 @pytest.mark.parametrize("depth", [1, 4, 12])
-def test_relative_distance_is_that_of_the_matrix_power(depth: int):
-    average = np.tril(np.ones((64, 64))) / np.arange(1, 65)[:, None]
-    power = np.linalg.matrix_power(average, depth)
+def test_relative_distance_is_that_of_the_matrix_power(depth: int, support: dict[str, Any], weight: float):
+    spec = Support(**support)
+    rows, columns = np.indices((64, 64))
+    seen = np.ones((64, 64)) if spec.mask == "none" else (columns <= rows - (spec.mask == "strict")).astype(float)
+    seen *= abs(rows - columns) < (spec.window or 64)
+    seen *= rows // (spec.chunk or 64) == columns // (spec.chunk or 64)
+    layer = seen / np.maximum(seen.sum(1, keepdims=True), 1) + weight * np.eye(64)
+    power = np.linalg.matrix_power(layer, depth)
     expected = np.linalg.norm(power - power.mean(0)) / np.linalg.norm(power)
-    assert relative_distance(depth, 64) == pytest.approx(expected)
+    assert relative_distances(((spec, weight),) * depth, 64)[-1] == pytest.approx(expected, abs=1e-7)

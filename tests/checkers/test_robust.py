@@ -1,14 +1,19 @@
 """`check` answers for every valid spec: random ones over the whole grammar, and numbers at the ends of their range."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checkers import all_rules, check
-from checkers.rule import resolved
+from checkers.rule import Context, Rule, resolved
+from designspace.measurement import Measurement
 from tests.strategies import random_candidate
 
+ROOT = Path(__file__).parents[2]
 EXTREMES: list[dict[str, Any]] = [
     {"features": {"q_std": 1e30, "k_std": 1e30}, "readout": {"kind": "exponential"}},
     {"features": {"q_std": 1e-30, "norm": "l2"}, "readout": {"kind": "sigmoid"}},
@@ -66,6 +71,37 @@ def test_random_candidates_are_judged(small: bool):
         for finding in report.findings:
             assert "nan" not in finding.message
             assert "None" not in finding.message
+
+
+@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.code)
+def test_equal_blocks_are_judged_alike(rule: Rule):
+    """`per_mixer` asks once about equal blocks; a measurement of something else makes it ask about every one."""
+    other = Measurement(probe="none", quantity="none", path="", value=0.0, uncertainty=0.0, draws=2, seed=0)
+    for seed in range(60):
+        stack = random_candidate(seed, small=seed % 2 == 0)
+        stack = stack.model_copy(update={"blocks": stack.blocks * 3})
+        assert tuple(rule.check(Context(stack))) == tuple(rule.check(Context(stack, (other,))))
+
+
+def test_reports_depend_neither_on_the_hash_seed_nor_on_what_was_checked_before():
+    code = (
+        "import sys; from checkers import check; from tests.strategies import random_candidate\n"
+        "seeds = range(60) if sys.argv[1] == '1' else reversed(range(60))\n"
+        "reports = {seed: check(random_candidate(seed, small=seed % 2 == 0)).model_dump_json() for seed in seeds}\n"
+        "print([reports[seed] for seed in range(60)])"
+    )
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code, seed],
+            env={"PYTHONHASHSEED": seed},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(runs) == 1
 
 
 def test_the_report_is_the_same_twice():

@@ -251,6 +251,7 @@ MISTAKES = [
     ('extend = "sextant.toml"\n', 1, "cut the circle"),
     ('extend = "nothing.toml"\n', 1, "there is no file"),
     ("\nselect = [\n", 2, "not a TOML file"),
+    (f"[thresholds.rank-collapse]\ndepth = {'9' * 5_000}\n", 2, "not a TOML file"),
     ("select = ['\xff']\n".encode("latin-1"), 1, "is not UTF-8 text"),
 ]
 
@@ -263,6 +264,47 @@ def test_mistakes_are_told_with_file_line_and_remedy(text: str | bytes, line: in
         of(tmp_path)
     assert message in str(error.value)
     assert str(error.value).startswith(f"{path}:{line}: ")
+
+
+@pytest.mark.parametrize("name", ["sextant.toml", "pyproject.toml"])
+@pytest.mark.parametrize(
+    ("before", "line_break"), [(b"", b"\n"), (b"", b"\r\n"), (b"\xef\xbb\xbf", b"\n"), (b"\xef\xbb\xbf", b"\r\n")]
+)
+def test_byte_order_marks_and_line_breaks_do_not_matter(name: str, before: bytes, line_break: bytes, tmp_path: Path):
+    prefix = "tool.sextant." if name == "pyproject.toml" else ""
+    lines = [
+        f'{prefix}ignore = ["CD1"] # no rule',
+        f"[{prefix}severity]",
+        'score-scale = "info"',
+        '"CD2" = """error"""',
+    ]
+    (tmp_path / name).write_bytes(before + line_break.join(line.encode() for line in lines) + line_break)
+    found = of(tmp_path)
+    assert (found.settings.ignore, found.settings.severity) == (("CD1",), {"score-scale": "info", "CD2": "error"})
+    assert origins(found)["severity.CD2"] == f"{tmp_path / name}:4"
+
+
+def test_a_folder_called_like_a_settings_file_is_none(tmp_path: Path):
+    (tmp_path / "a" / "sextant.toml").mkdir(parents=True)
+    write(tmp_path, 'ignore = ["CD1"]\n')
+    assert of(tmp_path, "a/my.yaml").settings.ignore == ("CD1",)
+
+
+@pytest.mark.parametrize("spec", ["catalogue:mamba2", "-", "<stdin>"])
+def test_specs_without_a_file_have_the_settings_of_the_current_folder(
+    spec: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    write(tmp_path, '[per-file-ignores]\n"catalogue:mamba*" = ["CD1"]\n"<stdin>" = ["CD2"]\n"-" = ["CD3"]\n')
+    (tmp_path / "a").mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+    expected = {"catalogue:mamba2": ("CD1",), "<stdin>": ("CD2",), "-": ("CD3",)}
+    assert resolver()(spec).settings.ignore == expected[spec]
+
+
+def test_a_settings_file_of_both_names_is_the_own_one_and_the_project_file_is_not_read(tmp_path: Path):
+    write(tmp_path, 'ignore = ["CD1"]\n')
+    write(tmp_path, 'not toml\n[tool.sextant]\nignore = ["CD2"]\n', "pyproject.toml")
+    assert of(tmp_path).settings.ignore == ("CD1",)
 
 
 def test_lines_of_a_project_file_are_those_of_the_file(tmp_path: Path):

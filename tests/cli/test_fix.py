@@ -87,6 +87,16 @@ def test_fix_keeps_a_byte_order_mark_line_breaks_and_permissions(sextant: Run, s
     assert spec.stat().st_mode & 0o777 == 0o640
 
 
+def test_a_read_only_file_is_left_alone(sextant: Run, spec: Path, folder: Path):
+    spec.chmod(0o444)
+    before = sorted(folder.iterdir())
+    outcome = sextant("lint", "spec.yaml", "--fix")
+    assert outcome.code == 2
+    assert "error: spec.yaml: the file is read-only; make it writable, or use --diff." in outcome.err
+    assert (spec.read_text(), sorted(folder.iterdir())) == (SPEC, before)
+    assert sextant("lint", "spec.yaml", "--diff").out != ""
+
+
 def test_fix_keeps_a_link_a_link(sextant: Run, spec: Path, folder: Path):
     (folder / "inner").mkdir()
     target = folder / "inner" / "real.yaml"

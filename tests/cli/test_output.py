@@ -1,10 +1,13 @@
 """`sextant lint --format` and `--output`, the heat maps of the page, and the hooks of .pre-commit-hooks.yaml."""
 
+import gzip
 import json
 import re
 import shlex
 from pathlib import Path
+from typing import Any
 
+import jsonschema
 import pytest
 import torch
 import yaml
@@ -19,6 +22,7 @@ from workers.realise import random_signals
 
 UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}\n"
 SILENCED = f"{UNSOUND}lint: {{ignore: [{{rule: CD501, reason: a reproduction}}]}}\n"
+THOUSAND = 1000
 HOOKS = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())
 
 
@@ -49,6 +53,95 @@ def test_sarif_keeps_silenced_findings_on_request_only(sextant: Run, folder: Pat
     assert found["suppressions"][0]["justification"] == "a reproduction"
 
 
+@pytest.fixture
+def thousand(folder: Path) -> str:
+    """A folder of 1,000 spec files: every published mixer at lengths of its own."""
+    specs = folder / "specs"
+    specs.mkdir()
+    published = catalogue.names()
+    for index in range(THOUSAND):
+        name = published[index % len(published)]
+        text = f"# {name}\nname: {name}-{index}\nmixer: {{use: {name}}}\ntarget: {{seq_len: {1024 + index}}}\n"
+        (specs / f"{index:04}.yaml").write_text(text)
+    return "specs"
+
+
+def test_a_log_of_a_thousand_specs_validates_and_keeps_the_limits_of_github(
+    thousand: str, sextant: Run, folder: Path
+) -> None:
+    sextant("lint", thousand, "--format", "sarif", "--output", "log.sarif")
+    findings = json.loads(sextant("lint", thousand, "--format", "json").out)
+    content = (folder / "log.sarif").read_bytes()
+    log = json.loads(content)
+    schema = json.loads((ROOT / "tests" / "data" / "sarif-schema-2.1.0.json").read_text())
+    assert not list(jsonschema.Draft4Validator(schema, format_checker=jsonschema.FormatChecker()).iter_errors(log))
+    results = log["runs"][0]["results"]
+    assert len(findings) == THOUSAND
+    assert len(results) == sum(len(report["findings"]) for report in findings) < 25_000
+    assert len(gzip.compress(content)) < 10_000_000
+    fingerprints = [
+        (one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"], *one["partialFingerprints"].values())
+        for one in results
+    ]
+    assert len(set(fingerprints)) == len(results)
+    assert sum("fixes" in one for one in results) > 100
+
+
+def replaced(text: str, replacements: list[dict[str, Any]]) -> str:
+    """The text after the replacements of a SARIF fix, as a tool that knows nothing of specs applies them."""
+    starts = [0, *(match.end() for match in re.finditer("\n", text))]
+    for one in reversed(replacements):
+        region = one["deletedRegion"]
+        start = starts[region["startLine"] - 1] + region["startColumn"] - 1
+        end = starts[region["endLine"] - 1] + region["endColumn"] - 1
+        text = text[:start] + one["insertedContent"]["text"] + text[end:]
+    return text
+
+
+def test_the_fixes_of_a_log_repair_the_file(sextant: Run, folder: Path) -> None:
+    text = f"# scores\n{UNSOUND}lint: {{ignore: [{{rule: CD601, reason: none}}]}}  # stale\n"
+    (folder / "unsound.yaml").write_text(text)
+    log = json.loads(sextant("lint", "unsound.yaml", "--format", "sarif").out)
+    found = {one["ruleId"]: one["fixes"][0] for one in log["runs"][0]["results"] if "fixes" in one}
+    assert found.keys() == {"CD501", "CD902"}
+    for code, fix in found.items():
+        (change,) = fix["artifactChanges"]
+        assert change["artifactLocation"]["uri"] == "unsound.yaml"
+        (folder / "fixed.yaml").write_text(replaced(text, change["replacements"]))
+        after = json.loads(sextant("lint", "fixed.yaml", "--format", "json").out)
+        assert code not in {finding["code"] for finding in after["findings"]}
+        assert (folder / "fixed.yaml").read_text().startswith("# scores\n")
+
+
+def test_what_cannot_be_edited_has_no_replacements(sextant: Run) -> None:
+    log = json.loads(sextant("lint", "catalogue:softmax_unscaled", "config.json", "--format", "sarif").out)
+    assert not [one for one in log["runs"][0]["results"] if "fixes" in one]
+
+
+def test_text_folds_what_deep_stacks_say_alike_and_counts_every_finding(sextant: Run, folder: Path) -> None:
+    blocks = "".join(f"- {UNSOUND.replace('base: 1', f'base: {base}')}" for base in range(1, 71))
+    (folder / "deep.yaml").write_text(f"blocks:\n{blocks}")
+    text = " ".join(sextant("lint", "deep.yaml").out.split())
+    report = json.loads(sextant("lint", "deep.yaml", "--format", "json").out)
+    lines = sextant("lint", "deep.yaml", "--format", "concise").out.splitlines()
+    scale = [finding for finding in report["findings"] if finding["code"] == "CD501"]
+    assert len(scale) == sum(" CD501 " in line for line in lines) == 70
+    assert text.count("CD501 score-scale") == 1
+    assert "error CD501 score-scale deep.yaml:2:51 blocks[0..69].mixer.scaling.base (70 layers)" in text
+    assert "at blocks[0].mixer.scaling.base: score std 8 at" in text
+    assert "at blocks[69].mixer.scaling.base: score std 560 at" in text
+    assert "and 68 more between these two; --format concise shows each score_std = 8 to 560" in text
+    summary = report["summary"]
+    assert f"{summary['errors']} errors, {summary['warnings']} warnings, {summary['infos']} infos in " in text
+
+
+def test_a_repeated_block_says_how_many_layers_it_is(sextant: Run, folder: Path) -> None:
+    block = UNSOUND.removesuffix("\n")
+    (folder / "deep.yaml").write_text(f"blocks:\n- repeat: 12\n  {block}\n- {block}\n")
+    text = " ".join(sextant("lint", "deep.yaml").out.split())
+    assert "deep.yaml:3:51 blocks[0..1].mixer.scaling.base (13 layers)" in text
+
+
 def test_the_page_has_the_stack_and_the_coefficients(sextant: Run) -> None:
     page = sextant("lint", "my.yaml", "--format", "html").out
     heads = catalogue.get("gated_deltanet").candidate.blocks[0].mixer.heads.num_heads
@@ -76,6 +169,16 @@ def test_a_causal_mixer_has_nothing_above_the_diagonal(name: str) -> None:
         above = [value for i, row in enumerate(one.rows) for value in row[(i + 1) * rank :]]
         assert not any(above) or any(mixer.mixer.support.mask == "none" for mixer in candidate.mixers())
         assert all(value == value for row in one.rows for value in row)
+
+
+def test_every_kind_of_mixer_of_a_deep_stack_is_drawn() -> None:
+    titles = [one.title for one in heatmaps(catalogue.get("lightning_minimax").candidate)]
+    assert [title.split(",")[0] for title in titles[::2]] == [
+        "blocks[0].mixer",
+        "blocks[7].mixer and 9 more",
+        "blocks[78].mixer",
+        "and 68 more mixers that look alike or are further down",
+    ]
 
 
 def test_mixers_outside_the_grammar_say_why_there_is_no_map() -> None:

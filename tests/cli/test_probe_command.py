@@ -43,6 +43,23 @@ def test_probe_writes_json(sextant: Run, spec: str) -> None:
     assert (score["draws"], score["length"], score["path"]) == (3, 64, "blocks[0].mixer")
 
 
+def test_probe_prints_equal_mixers_once_and_the_ends_of_those_that_differ_in_numbers(
+    sextant: Run, folder: Path
+) -> None:
+    block = "- mixer: {{decay: {{granularity: scalar, initial: [0.5, {}]}}, heads: {{num_heads: 2, state_dim: 4}}}}\n"
+    decays = (0.9, 0.9, 0.95, 0.99)
+    (folder / "deep.yaml").write_text("blocks:\n" + "".join(block.format(decay) for decay in decays))
+    lines = sextant("probe", "deep.yaml", "--only", "horizon,causality", "--seeds", "2").out.splitlines()
+    assert [line for line in lines if line and not line.startswith(" ")] == [
+        "blocks[0..1].mixer",
+        "blocks[3].mixer",
+        "model",
+        "left out: 1 mixer of the same kind, with numbers in between; --format json has all",
+        lines[-1],
+    ]
+    assert lines[-1].startswith("no fault in ")
+
+
 def test_unknown_probe_is_bad_input(sextant: Run, spec: str) -> None:
     outcome = sextant("probe", spec, "--only", "score_scal")
     assert outcome.code == 2

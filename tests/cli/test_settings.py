@@ -1,7 +1,7 @@
 """Settings files, baselines and suppressions as `sextant lint` obeys them."""
 
 import json
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from pathlib import Path
 
 import pytest
@@ -9,7 +9,9 @@ import pytest
 from checkers import Settings
 from designspace.document import parse
 from designspace.errors import SpecError
+from search import ledger, study
 from search.space import space_of
+from search.store import open_store
 from tests.cli.conftest import Run
 
 UNSOUND = "mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}\n"
@@ -130,9 +132,11 @@ def test_show_settings_as_text_groups_specs_with_the_same_settings(spec: str, se
 @pytest.mark.usefixtures("spec")
 def test_a_baseline_lets_only_new_findings_fail(sextant: Run, folder: Path) -> None:
     written = sextant("lint", "specs", "--baseline", "write", "known.json")
-    assert (written.code, written.err) == (0, "baseline known.json: 4 findings written\n")
+    count = len(json.loads(sextant("lint", "specs", "--format", "json").out)["findings"])
+    assert count > 1
+    assert (written.code, written.err) == (0, f"baseline known.json: {count} findings written\n")
     used = sextant("lint", "specs", "--baseline", "use", "known.json")
-    assert (used.code, used.err) == (0, "baseline known.json: 4 known findings hidden\n")
+    assert (used.code, used.err) == (0, f"baseline known.json: {count} known findings hidden\n")
     assert "CD501 score-scale  " not in used.out
     (folder / "specs" / "new.yaml").write_text(UNSOUND)
     assert sextant("lint", "specs", "--baseline", "use", "known.json").code == 1
@@ -184,6 +188,29 @@ def test_a_suppression_needs_a_reason(reason: str, sextant: Run, folder: Path) -
     outcome = sextant("lint", "my.yaml")
     assert outcome.code == 2
     assert "my.yaml:3: `reason`" in outcome.err
+
+
+def test_a_search_rejects_by_the_settings_that_lint_has_and_keeps_them(
+    sextant: Run, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(study, "PATIENCE", 3)
+    (folder / "sextant.toml").write_text('severity = {ALL = "error"}\n')
+    space = "mixer: {use: gated_deltanet, heads: {num_heads: 4}}\ntasks: [parity]\n"
+    (folder / "narrow.yaml").write_text(space)
+    outcome = sextant("search", "run", "narrow.yaml", "--study", "s", "--no-ray", "--store", "s.sqlite")
+    assert "0 runs done" in outcome.out
+    assert "rejected" in outcome.out
+    with closing(open_store("s.sqlite", create=False)) as store:
+        assert ledger.study(store, "s").space["checker"] == {"severity": {"ALL": "error"}}
+
+
+@pytest.mark.parametrize("arguments", [["--config", "nothing.toml"], ["--config", "sextant.toml", "--isolated"], []])
+def test_a_mistake_in_the_settings_of_a_search_is_bad_input(arguments: list[str], sextant: Run, folder: Path) -> None:
+    (folder / "sextant.toml").write_text('ignore = ["CD9999"]\n')
+    outcome = sextant("search", "run", "space.yaml", "--study", "s", "--store", "s.sqlite", *arguments)
+    assert (outcome.code, outcome.out) == (2, "")
+    assert outcome.err.startswith("error: ")
+    assert not (folder / "s.sqlite").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,16 @@ from checkers.format import Format
 from designspace import catalogue
 from designspace.units import discover
 
+HOSTILE = [
+    "a\nb\rc",
+    "<b>&amp;\"'",
+    "`|*_[x](y)",
+    "%0A::error::",
+    "::error::a",
+    "a ##[error]b",
+    "a\x00\x1b[31m\ufffe",
+    "ß漢🙂",
+]
 BY_LINE = ("txt", "jsonl", "sarif", "md")  # extensions of formats where a line break has a meaning
 FORMATS = discover("checkers.formats", "format", Format)
 
@@ -49,9 +59,7 @@ def test_no_reports_are_no_error(output_format: Format):
     assert output_format.render([]) == output_format.render([])
 
 
-@pytest.mark.parametrize(
-    "name", ["a\nb\rc", "<b>&amp;\"'", "`|*_[x](y)", "%0A::error::", "a\x00\x1b[31m\ufffe", "ß漢🙂"]
-)
+@pytest.mark.parametrize("name", HOSTILE)
 def test_any_name_renders(output_format: Format, name: str):
     (report,) = reports("softmax_unscaled")
     subject = report.candidate.model_copy(update={"name": name, "source": f"{name}.yaml"})

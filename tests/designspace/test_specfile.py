@@ -166,3 +166,10 @@ def test_a_candidate_without_a_name_is_named_after_its_file(tmp_path: Path) -> N
     path.write_text(SPEC)
     assert load(path).name == "my-mixer"
     assert read(path).file == str(path)
+
+
+def test_a_toml_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "my.toml"
+    path.write_text("[mixer.readout]\nkind = 'exponential'\n")
+    with pytest.raises(SpecError, match=r"TOML is for settings \(sextant.toml\); write the spec as YAML or JSON"):
+        load(path)

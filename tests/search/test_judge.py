@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from checkers import Settings
+from checkers.thresholds import Thresholds
 from designspace import catalogue
 from designspace.candidate import Block, Candidate
 from designspace.composition import Parallel
@@ -46,3 +48,20 @@ def test_branches_that_read_forward_are_no_reason() -> None:
     both = Candidate(blocks=(Block(mixer=Parallel(parallel=(mixer, mixer), orders=("forward", "forward"))),))
     assert both.is_causal
     assert not judge_for(plan(), ())(both).rejected
+
+
+@pytest.mark.parametrize(
+    ("settings", "rejected"),
+    [
+        (Settings(), True),
+        (Settings(ignore=("CD501",)), False),
+        (Settings(severity={"score-scale": "warning"}), False),
+        (
+            Settings(thresholds=Thresholds.model_validate({"score-scale": {"band": (0.5, 9), "wide-band": (0.1, 9)}})),
+            False,
+        ),
+    ],
+)
+def test_a_judge_obeys_the_settings_of_the_checker(settings: Settings, rejected: bool) -> None:
+    candidate = catalogue.get("softmax_unscaled").candidate
+    assert judge_for(plan(), ("error",), settings)(candidate).rejected is rejected

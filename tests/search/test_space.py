@@ -7,6 +7,8 @@ import pytest
 import yaml
 from fabricate import SPACE, space
 
+from checkers.settings import Settings
+from checkers.settings_file import resolver
 from designspace.document import Document
 from designspace.errors import SpecError
 from designspace.specfile import Loaded, load_document
@@ -101,6 +103,31 @@ def test_yaml_and_json_are_the_same_space(tmp_path: Path) -> None:
     assert loaded.record() == space().record()
 
 
+def test_the_settings_of_the_checker_are_those_of_the_nearest_file_and_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "sextant.toml").write_text('ignore = ["CD1"]\n[thresholds.short-horizon]\nvanishing = 3\n')
+    found = load_space(write(tmp_path, SPACE))
+    assert found.settings.checker.ignore == ("CD1",)
+    record = found.record()
+    assert record["checker"] == {"ignore": ["CD1"], "thresholds": {"short-horizon": {"vanishing": 3.0}}}
+    assert from_record(record).settings == found.settings
+    assert load_space(write(tmp_path, SPACE), settings_of=resolver(isolated=True)).settings.checker == Settings()
+
+
+def test_settings_of_the_checker_in_the_space_stand_for_a_file(tmp_path: Path) -> None:
+    (tmp_path / "sextant.toml").write_text('ignore = ["CD1"]\n')
+    text = f"{SPACE}\nchecker: {{extend-select: [CD5], severity: {{CD2: info}}}}\n"
+    checker = load_space(write(tmp_path, text)).settings.checker
+    assert (checker.ignore, checker.extend_select, checker.severity) == ((), ("CD5",), {"CD2": "info"})
+
+
+def test_a_study_is_resumed_with_the_settings_it_began_with(tmp_path: Path) -> None:
+    (tmp_path / "sextant.toml").write_text('ignore = ["CD1"]\n')
+    record = load_space(write(tmp_path, SPACE)).record()
+    (tmp_path / "sextant.toml").write_text('ignore = ["CD2"]\n')
+    assert from_record(record).settings.checker.ignore == ("CD1",)
+    assert from_record({key: one for key, one in record.items() if key != "checker"}).settings.checker == Settings()
+
+
 GOOD = """tasks: [parity]
 name: demo
 mixer:
@@ -128,6 +155,10 @@ BAD = [
     ("seeds: 2", "budget: {trials: -1}", "trials", 6),
     ("seeds: 2", "protocol: huge", "choose from mad, tiny", 6),
     ("seeds: 2", "reject: [CD999]", "CD999", 6),
+    ("seeds: 2", "checker: {ignor: [CD1]}", "did you mean `ignore`", 6),
+    ("seeds: 2", "checker:\n  ignore: [CD999]", "`CD999` names no rule", 7),
+    ("seeds: 2", "checker:\n  thresholds:\n    score-scale:\n      band: [2, 1]", "0 < low < high, got [2, 1]", 9),
+    ("seeds: 2", "checker: {fail-on: never}", "unknown key `fail-on`", 6),
     ("tasks: [parity]", "tasks: [parity, parity]", "`parity` twice", 1),
     ("seeds: 2", "seeds: [3, 3]", "`3` twice", 6),
     ("seeds: 2", "seeds: [-1]", "greater than or equal to 0", 6),

@@ -97,7 +97,9 @@ def test_score_scale_follows_the_prediction(fields: dict[str, Any], std: float, 
 def test_probes_repeat_and_say_how_often_they_drew() -> None:
     first, second = (measured(SOFTMAX, draws=3) for _ in range(2))
     assert first == second
-    assert {one.draws for one in first.values()} == {3}
+    draws = {one.draws for one in first.values()}
+    assert max(draws) == 3
+    assert draws <= {1, 2, 3}  # what is exact, or differs little, is drawn less often
 
 
 def test_first_row_of_a_strict_mask_counts_as_equal() -> None:

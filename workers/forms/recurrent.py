@@ -3,11 +3,14 @@
 Polynomial readouts: S_d = sum_j h_ij^(x d) v_j^T for every degree d with c_d != 0; A acts on each axis of the tensor
 power. A shear is a unipotent step on two more coordinates of the key, [k; 0; 1], read with [q; 1; 0]; eta reads a
 column of ones beside v. Exponential readouts with an additive score keep one sum and its running maximum.
-Source: arXiv 2510.09389, principle 1; catalogue.md section 1.1.
+
+Exponential gates under `stabiliser: running_max`: S_d is held relative to exp(d m), with m_t = max(log f_t + m_(t-1),
+log b_t) and f_t the largest factor of the decay, so that no write and no kept state overflows.
+Source: arXiv 2510.09389, principle 1; catalogue.md section 1.1; arXiv 2405.04517 (xLSTM), equations 15 to 17.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -23,6 +26,8 @@ from workers.signals import Signals
 from workers.transition import rotate
 
 MAX_ROWS = 2**20  # rows of the largest tensor power per head
+FASTEST_FADE = -40.0  # of a running maximum, log per step: what is multiplied by its inverse stays a finite float32
+LEAST_LOG_GATE = -1.0e4  # a gate of 0 has no logarithm
 
 Step = Callable[[Tensor, int], Tensor]
 
@@ -35,6 +40,7 @@ class _Stream:
     query: Float[Tensor, "batch seq_len num_heads m"]
     step: Step
     late_key: Float[Tensor, "batch steps num_heads m"] | None = None  # the key one step later, where a lift changes it
+    maximum: Float[Tensor, "batch steps num_heads"] | None = None  # m_t: keys are relative to exp(m_t)
 
 
 def invalid_reason(spec: MixerSpec) -> str | None:
@@ -81,8 +87,8 @@ def apply(
     if spec.score_is_additive:
         total, shift, _ = _running_sums(spec, signals, value)
         return rows.outputs_of_sums(spec, signals, total, shift=shift, target_len=target_len)
-    total, _ = _polynomial_sums(spec, signals, value)
-    return rows.outputs_of_sums(spec, signals, total, target_len=target_len)
+    total, shift, _ = _polynomial_sums(spec, signals, value)
+    return rows.outputs_of_sums(spec, signals, total, shift=shift, target_len=target_len)
 
 
 def kept_state(spec: MixerSpec, signals: Signals) -> tuple[Tensor, ...]:
@@ -97,14 +103,16 @@ def kept_state(spec: MixerSpec, signals: Signals) -> tuple[Tensor, ...]:
     value = rows.summed_columns(spec, signals)
     if spec.score_is_additive:
         return _running_sums(spec, signals, value)[2]
-    state = tuple(_polynomial_sums(spec, signals, value)[1].values())
-    return (*state, signals.k[:, -1], signals.v[:, -1]) if spec.lift.kind == "delay1" else state
+    state = tuple(_polynomial_sums(spec, signals, value)[2].values())
+    if spec.lift.kind == "delay1":
+        state = (*state, signals.k[:, -1], signals.v[:, -1])
+    return (*state, _gate_maximum(spec, signals)[:, -1]) if spec.keeps_gate_maximum else state
 
 
 def _polynomial_sums(
     spec: MixerSpec, signals: Signals, value: Float[Tensor, "batch steps num_heads p"]
-) -> tuple[Float[Tensor, "batch seq_len num_heads p"], dict[int, Tensor]]:
-    """sum_j phi(z_ij) value_j over the support, phi a polynomial, and the last state by degree."""
+) -> tuple[Float[Tensor, "batch seq_len num_heads p"], Float[Tensor, "..."], dict[int, Tensor]]:
+    """sum_j phi(z_ij) exp(-shift_i) value_j over the support, phi a polynomial; the shift; the last state by degree."""
     stream, rank = _stream(spec, signals), spec.erase.rank
     weights = {d: c for d, c in enumerate(polynomial_coefficients(spec.readout) or ()) if c != 0}
     value = value[..., None]  # the key axis stands last
@@ -126,10 +134,81 @@ def _polynomial_sums(
             }
         if spec.support.mask == "causal" and spec.support.read == "after":
             seen = state
-        parts = [weights[d] * _contract(x, stream.query[:, token], d) for d, x in seen.items()]
-        result.append(torch.stack(parts).sum(0))
-    total = torch.stack(result, dim=1)
-    return total + _own(spec, signals) * value[..., 0] if spec.support.read == "before" else total, state
+        result.append([weights[d] * _contract(x, stream.query[:, token], d) for d, x in seen.items()])
+    parts = {d: torch.stack([row[index] for row in result], dim=1) for index, d in enumerate(weights)}
+    if stream.maximum is None:
+        total = torch.stack(tuple(parts.values())).sum(0)
+        own = _own(spec, signals) * value[..., 0] if spec.support.read == "before" else 0.0
+        return total + own, total.new_zeros(()), state
+    held = _seen_maximum(spec, stream.maximum)
+    if spec.support.read == "before":
+        held, parts = _with_own(spec, signals, held, parts, weights, value[..., 0])
+    return *_relative_sum(spec, parts, held), state
+
+
+def _seen_maximum(
+    spec: MixerSpec, maximum: Float[Tensor, "batch steps num_heads"]
+) -> Float[Tensor, "batch seq_len num_heads"]:
+    """m of the state that each query reads: that after its own token, or after the one before (`read: before`)."""
+    last = maximum[:, spec.erase.rank - 1 :: spec.erase.rank]
+    return last if spec.support.read == "after" else F.pad(last[:, :-1], (0, 0, 1, 0))
+
+
+def _with_own(
+    spec: MixerSpec,
+    signals: Signals,
+    held: Float[Tensor, "batch seq_len num_heads"],
+    parts: dict[int, Tensor],
+    weights: dict[int, float],
+    value: Float[Tensor, "batch seq_len num_heads p"],
+) -> tuple[Float[Tensor, "batch seq_len num_heads"], dict[int, Tensor]]:
+    """The sums of each degree with the token itself, relative to the larger of the two maxima."""
+    gate = _log_gate(spec, signals)
+    bare = replace(signals, gate=torch.ones_like(gate))
+    score = terms.diagonal_score(spec, bare) * terms.score_base(spec, signals)
+    floor = 0.0 if not spec.shear.is_identity else LEAST_LOG_GATE
+    top = torch.maximum(held, gate.detach().clamp(min=floor))
+    own = score * torch.exp(gate - top)
+    return top, {
+        d: torch.exp(d * (held - top))[..., None] * part + weights[d] * (own**d)[..., None] * value
+        for d, part in parts.items()
+    }
+
+
+def _relative_sum(
+    spec: MixerSpec, parts: dict[int, Tensor], held: Float[Tensor, "batch seq_len num_heads"]
+) -> tuple[Float[Tensor, "batch seq_len num_heads p"], Float[Tensor, "..."]]:
+    """Sums of the degrees d, relative to exp(d m) each: their sum and its shift, where the row sum divides it out."""
+    shift = torch.stack([degree * held for degree in parts]).amax(0)
+    total = torch.stack([torch.exp(degree * held - shift)[..., None] * part for degree, part in parts.items()]).sum(0)
+    if spec.normalization.sums_the_row:
+        return total, shift.transpose(1, 2)
+    return total * torch.exp(shift)[..., None], shift.new_zeros(())
+
+
+def _gate_maximum(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch steps num_heads"]:
+    """m_t = max(log f_t + m_(t-1), log b_t), f_t the largest factor of the decay; at least 0 beside a shear, whose
+    constant coordinate is relative to it as well.
+    """
+    gate = _log_gate(spec, signals).detach()
+    rank, fade = spec.erase.rank, torch.zeros_like(gate[:, 0])
+    least = 0.0 if not spec.shear.is_identity else LEAST_LOG_GATE
+    largest = None
+    if not spec.decay.is_identity:
+        largest = terms.needed(signals.log_decay, "log_decay").detach().amax(-1).clamp(min=FASTEST_FADE)
+    top, found = gate[:, 0].clamp(min=least), []
+    for step in range(gate.shape[1]):
+        fade = largest[:, step // rank] if largest is not None and step % rank == 0 else torch.zeros_like(gate[:, 0])
+        top = torch.maximum(top + fade, gate[:, step]).clamp(min=least)
+        found.append(top)
+    return torch.stack(found, dim=1)
+
+
+def _log_gate(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch steps num_heads"]:
+    found = terms.gate(spec, signals).log() if signals.log_gate is None else signals.log_gate
+    if spec.lift.kind == "delay1":  # the present key has a share of the gate, the next step adds the rest
+        found = (terms.gate(spec, signals) + terms.needed(signals.tap, "tap")).log()
+    return found.expand(signals.k.shape[:-1]).clamp(min=LEAST_LOG_GATE)
 
 
 def _own(spec: MixerSpec, signals: Signals) -> Float[Tensor, "batch seq_len num_heads 1"]:
@@ -170,7 +249,36 @@ def _grown(late: Tensor, early: Tensor, degree: int) -> Float[Tensor, "batch num
 
 def _stream(spec: MixerSpec, signals: Signals) -> _Stream:
     """The linear state of h, with two more coordinates where the score has a shear."""
-    plain = _plain_stream(spec, signals)
+    if not spec.keeps_gate_maximum:
+        return _with_shear(spec, signals, _plain_stream(spec, signals), one=torch.ones_like(signals.k[..., :1]))
+    maximum = _gate_maximum(spec, signals)
+    plain = _plain_stream(spec, _relative(spec, signals, maximum))
+    return _held_relative(_with_shear(spec, signals, plain, one=torch.exp(-maximum)[..., None]), maximum)
+
+
+def _relative(spec: MixerSpec, signals: Signals, maximum: Float[Tensor, "batch steps num_heads"]) -> Signals:
+    """Signals whose gates are relative to exp(m) of the step at which they write."""
+    if spec.lift.kind != "delay1":
+        return replace(signals, gate=torch.exp(_log_gate(spec, signals) - maximum))
+    gate, tap = terms.gate(spec, signals), terms.needed(signals.tap, "tap")
+    before = torch.cat([maximum[:, :1], maximum[:, :-1]], dim=1)  # the rest of the previous key joins its own step
+    return replace(signals, gate=gate * torch.exp(-maximum), tap=tap * torch.exp(-before))
+
+
+def _held_relative(plain: _Stream, maximum: Float[Tensor, "batch steps num_heads"]) -> _Stream:
+    """The stream whose state is relative to exp(m_t): a step first scales what the one before has left."""
+    change = torch.exp(maximum[:, :-1] - maximum[:, 1:])[..., None, None]
+
+    def step(state: Tensor, at: int) -> Tensor:
+        return plain.step(state * change[:, at - 1] if at else state, at)
+
+    return replace(plain, step=step, maximum=maximum)
+
+
+def _with_shear(
+    spec: MixerSpec, signals: Signals, plain: _Stream, *, one: Float[Tensor, "batch steps num_heads 1"]
+) -> _Stream:
+    """[k; 0; 1] read with [q; 1; 0]: a step adds the increment times the last coordinate to the one before."""
     if spec.shear.is_identity:
         return plain
     increment = terms.needed(signals.shear, "shear")
@@ -179,13 +287,13 @@ def _stream(spec: MixerSpec, signals: Signals) -> _Stream:
     core, rank = plain.key.shape[-1], spec.erase.rank
 
     def step(state: Tensor, at: int) -> Tensor:
-        moved, bias, one = plain.step(state[..., :core], at), state[..., core : core + 1], state[..., core + 1 :]
+        moved, bias, last = plain.step(state[..., :core], at), state[..., core : core + 1], state[..., core + 1 :]
         if at % rank == 0:
-            bias = bias + increment[:, at // rank, :, None, None] * one
-        return torch.cat([moved, bias, one], dim=-1)
+            bias = bias + increment[:, at // rank, :, None, None] * last
+        return torch.cat([moved, bias, last], dim=-1)
 
     def with_bias(key: Tensor) -> Tensor:
-        return F.pad(F.pad(key, (0, 1)), (0, 1), value=1.0)
+        return torch.cat([F.pad(key, (0, 1)), one], dim=-1)
 
     late = None if plain.late_key is None else with_bias(plain.late_key)
     query = F.pad(F.pad(plain.query, (0, 1), value=1.0), (0, 1))

@@ -9,9 +9,12 @@ from collections.abc import Iterator
 import torch
 from torch import Tensor
 
+from designspace.lift import Lift
 from designspace.measurement import Measurement
+from designspace.mixer import MixerSpec
 from workers import coefficients as definition
 from workers.probe import Probe, Subject
+from workers.signals import Signals
 
 STEPS = 16  # micro-steps of the product
 SIZES = (0.0, 0.1, 0.5, 0.9, 1.0)  # edges of the bins of |lambda|
@@ -24,20 +27,22 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
         return
     spec = subject.small
     tokens = subject.at_most(max(STEPS // spec.erase.rank, 1))
-    norms, products, eigenvalues = [], [], []
+    norms, products, eigenvalues, commutators = [], [], [], []
     for draw in range(subject.draws):
         signals = subject.signals(spec, draw, tokens, batch=1)
         steps = [definition.transition(spec, signals, step)[0] for step in range(tokens * spec.erase.rank)]
         norms.append(max(_norm(step) for step in steps))
         products.append(_largest_product(steps))
+        commutators.append(_largest_commutator(_cores(spec, signals, steps)))
         eigenvalues.append(torch.linalg.eigvals(torch.stack(steps)).flatten())
     yield from subject.largest("largest_step_norm", norms)
     yield from subject.largest("product_norm", products, length=tokens)
+    yield from subject.largest("commutator", commutators, length=tokens)
     for low, high in zip(SIZES, (*SIZES[1:], math.inf), strict=True):
-        shares = [_share(one.abs(), low, high) for one in eigenvalues]
+        shares = [share(one.abs(), low, high) for one in eigenvalues]
         yield from subject.mean(size_bin(low), shares, length=tokens)
     for low, high in zip(PHASES, (*PHASES[1:], math.inf), strict=True):
-        shares = [_share(one.angle().abs() / math.pi, low, high) for one in eigenvalues]
+        shares = [share(one.angle().abs() / math.pi, low, high) for one in eigenvalues]
         yield from subject.mean(phase_bin(low), shares, length=tokens)
 
 
@@ -55,7 +60,23 @@ def _largest_product(steps: list[Tensor]) -> float:
     return largest
 
 
-def _share(values: Tensor, low: float, high: float) -> float:
+def _cores(spec: MixerSpec, signals: Signals, steps: list[Tensor]) -> Tensor:
+    """The steps [steps, num_heads, m, m]; of delay1 the n x n part that acts on a key from its second step on."""
+    if spec.lift.kind != "delay1":
+        return torch.stack(steps)
+    plain = spec.model_copy(update={"lift": Lift()})
+    return torch.stack([definition.transition(plain, signals, step)[0] for step in range(len(steps))])
+
+
+def _largest_commutator(steps: Tensor) -> float:
+    """Largest |A_s A_t - A_t A_s| over |A_s| |A_t|, all pairs of steps."""
+    size = torch.linalg.matrix_norm(steps).clamp(min=1e-300)
+    one, other = steps[:, None], steps[None]
+    difference = torch.linalg.matrix_norm(one @ other - other @ one)
+    return float((difference / size[:, None] / size[None]).max())
+
+
+def share(values: Tensor, low: float, high: float) -> float:
     """Share of values in (low, high], the lowest bin with its edge; edges give way to rounding."""
     above = values >= 0.0 if low == 0.0 else values > low + ROUNDING
     return float((above & (values <= high + ROUNDING)).double().mean())
@@ -75,6 +96,7 @@ probe = Probe(
     quantities={
         "largest_step_norm": "largest singular value of a step A_t",
         "product_norm": "largest singular value of a product A_t ... A_1 over up to 16 micro-steps",
+        "commutator": "largest |A_s A_t - A_t A_s| over |A_s| |A_t|: 0 where the order of steps does not matter",
         **{
             size_bin(low): f"share of eigenvalues of A_t with |lambda| in the bin that starts at {low:g}"
             for low in SIZES

@@ -9,27 +9,74 @@ import torch
 
 from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
+from designspace.readout import monomials
 from workers.forms import recurrent
 from workers.probe import Probe, Subject, prefix, resized
 from workers.signals import Signals
 
 LENGTHS = (8, 16, 32, 64)  # tokens of the slope; the gain is that of the last
 BATCH = 8
+MORE = 16  # times the draws, where few of them do not settle the gain
+SETTLED = 0.2  # standard error of the mean square, relative to it
+HEADS = 16  # at most, where each has a decay or a gate of its own
+EXPLODED = 1e3  # gain of which only the size matters
 STATE_KEY = 8  # key channels of the state whose norm is taken
+STATE_ROWS = 512  # at most, of that state
 
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     lengths = [length for length in LENGTHS if length <= subject.candidate.target.seq_len]
     if not lengths:
         return
-    spec = _without_skip(subject.scaled)
-    curves = [_gains(subject, spec, draw, lengths) for draw in range(subject.draws)]
+    spec = _without_skip(_with_its_filter(subject, _with_heads(subject)))
+    curves: list[list[float]] = []
+    while len(curves) < subject.draws or (_scatters(curves) and len(curves) < MORE * subject.draws):
+        curves += [_gains(subject, spec, len(curves) + draw, lengths) for draw in range(subject.draws)]
     yield from subject.rms("output_gain", [curve[-1] for curve in curves], length=lengths[-1])
     yield from _slope(subject, "output_gain_slope", curves, lengths)
-    narrow = resized(subject.small, state_dim=min(STATE_KEY, subject.small.heads.state_dim)) or subject.small
-    if recurrent.form.invalid_reason(narrow) is None:
+    narrow = _with_small_state(subject.small)
+    if recurrent.form.invalid_reason(narrow) is None and _rows(narrow) <= STATE_ROWS:
         norms = [_state_norms(subject, narrow, draw, lengths) for draw in range(subject.draws)]
         yield from _slope(subject, "state_norm_slope", norms, lengths)
+
+
+def _with_small_state(spec: MixerSpec) -> MixerSpec:
+    """With keys that are narrow enough for a tensor power of them to be stepped through."""
+    found = spec
+    for width in (STATE_KEY, STATE_KEY // 2, STATE_KEY // 4):
+        found = resized(spec, state_dim=min(width, spec.heads.state_dim)) or found
+        if _rows(found) <= STATE_ROWS:
+            break
+    return found
+
+
+def _rows(spec: MixerSpec) -> int:
+    """Rows of the largest tensor power of the keys."""
+    width = spec.key_dim * (2 if spec.lift.kind == "momentum" else 1) * (spec.lift.width or 1)
+    return int((width + (0 if spec.shear.is_identity else 2)) ** max(monomials(spec.readout), default=1))
+
+
+def _scatters(curves: list[list[float]]) -> bool:
+    """The draws differ so much that their mean square is uncertain: products of few numbers have heavy tails."""
+    squares = [curve[-1] * curve[-1] for curve in curves]
+    if not all(square < EXPLODED * EXPLODED for square in squares):
+        return False  # more draws do not change that
+    return statistics.stdev(squares) > SETTLED * math.sqrt(len(squares)) * statistics.fmean(squares)
+
+
+def _with_heads(subject: Subject) -> MixerSpec:
+    """More heads than elsewhere, and as many to a stream as in the mixer: each lies at a point of the range that decays
+    and gates span.
+    """
+    spec, heads = subject.scaled, subject.spec.heads
+    count = min(heads.num_heads, HEADS)
+    groups = None if heads.kv_groups is None else max(heads.kv_groups * count // heads.num_heads, 1)
+    return resized(spec, num_heads=count, kv_groups=groups) or spec
+
+
+def _with_its_filter(subject: Subject, spec: MixerSpec) -> MixerSpec:
+    """With all taps: the gain over a length is that of the taps it has room for."""
+    return spec if spec.lift == subject.spec.lift else spec.model_copy(update={"lift": subject.spec.lift})
 
 
 def _without_skip(spec: MixerSpec) -> MixerSpec:
@@ -40,10 +87,20 @@ def _without_skip(spec: MixerSpec) -> MixerSpec:
 
 
 def _gains(subject: Subject, spec: MixerSpec, draw: int, lengths: list[int]) -> list[float]:
-    """rms of the outputs of query `length` over the rms of the values, all heads."""
+    """rms over the rms of the values of the output of the query that sees most of `length` tokens, all heads."""
     signals = _with_other_values(subject, spec, draw, lengths[-1])
-    y, scale = subject.outputs(spec, draw, signals), float(signals.v.square().mean().sqrt())
-    return [float(y[:, length - 1].square().mean().sqrt()) / scale for length in lengths]
+    scale = float(signals.v.square().mean().sqrt())
+    whole = None if spec.support.mask == "none" else subject.outputs(spec, draw, signals)
+    found = []
+    for length in lengths:
+        y = subject.outputs(spec, draw, prefix(signals, length, spec.erase.rank)) if whole is None else whole
+        found.append(float(y[:, _sees_most(spec, length)].square().mean().sqrt()) / scale)
+    return found
+
+
+def _sees_most(spec: MixerSpec, length: int) -> int:
+    """The last of the queries that read most keys."""
+    return max(range(length), key=lambda position: (spec.support.visible(position, length), position))
 
 
 def _with_other_values(subject: Subject, spec: MixerSpec, draw: int, length: int) -> Signals:
@@ -76,7 +133,8 @@ def _slope(subject: Subject, quantity: str, curves: list[list[float]], lengths: 
 
 probe = Probe(
     quantities={
-        "output_gain": "rms of the last output over the rms of the values, before the output stage and without D",
+        "output_gain": "rms of the output of the query that sees most, over the rms of the values, before the output"
+        " stage and without D",
         "output_gain_slope": "of log output_gain against log length, 8 to 64 tokens",
         "state_norm_slope": "of the log of the norm of the recurrent state against log length, 8 to 64 tokens",
     },

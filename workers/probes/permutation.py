@@ -15,7 +15,7 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
     if subject.length < SHORTEST:
         return
     changes = [
-        _effect(
+        permutation_effect(
             subject.mixer(subject.small, draw),
             subject.tokens(subject.small, draw, subject.length),
             seed=subject.draw_seed(draw),
@@ -29,13 +29,13 @@ def _stack(stack: Stack) -> Iterator[Measurement]:
     if stack.length < SHORTEST:
         return
     changes = [
-        _effect(stack.model(draw), stack.tokens(draw, stack.length)[0], seed=stack.draw_seed(draw))
+        permutation_effect(stack.model(draw), stack.tokens(draw, stack.length)[0], seed=stack.draw_seed(draw))
         for draw in range(stack.draws)
     ]
     yield from stack.largest("last_output", changes, length=stack.length)
 
 
-def _effect(run: Run, x: Tensor, *, seed: int) -> float:
+def permutation_effect(run: Run, x: Tensor, *, seed: int) -> float:
     """Largest change of the last output when all tokens before it are permuted, over the rms."""
     order = torch.randperm(x.shape[1] - 1, generator=torch.Generator().manual_seed(seed))
     permuted = torch.cat((x[:, order], x[:, -1:]), dim=1)

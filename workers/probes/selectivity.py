@@ -21,6 +21,7 @@ SPREADS = (1, 4, 16)  # standard deviations of the scores
 SCORES = 16_384  # nodes of the normal distribution
 REACH = 20.0  # standard deviations: exp(z) at s = 16 has its mean far out
 NEAR_ZERO = 0.01  # of the mean |phi|
+LEAST_FLOOR = 1e-100  # exp and sigmoid fall to 1e-139 over the scores looked at
 CHANNELS = 2  # of the key of a single score
 ONE_HEAD = Heads(num_heads=1, state_dim=CHANNELS, head_dim=1)
 
@@ -30,6 +31,7 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
     for spread in SPREADS:
         shares = [_fraction(subject, readout, draw, float(spread)) for draw in range(subject.draws)]
         yield from subject.mean(f"near_zero_fraction_at_{spread}", shares, length=1)
+    yield from _values(subject, readout)
     starts = [_start(subject, draw) for draw in range(subject.draws)]
     yield from subject.mean("alpha_near_zero", starts, length=subject.length)
 
@@ -72,6 +74,21 @@ def _phi(subject: Subject, spec: MixerSpec, draw: int, z: Tensor) -> Tensor:
     return form.apply(spec, Signals(q=q, k=k, v=torch.ones(len(z), 1, 1, 1, dtype=torch.float64))).flatten()
 
 
+def _values(subject: Subject, spec: MixerSpec) -> Iterator[Measurement]:
+    """phi itself: its floor, its ends, its value at 0, and its usual size."""
+    x = torch.linspace(-REACH, REACH, SCORES + 1, dtype=torch.float64)
+    value = _phi(subject, spec, 0, SPREADS[-1] * x)
+    size = value.abs()
+    floor = float(size.min())
+    keeps_sign = not (value.min() < 0 < value.max()) and floor > LEAST_FLOOR
+    weight = torch.exp(-0.5 * x * x)
+    usual = float((weight * _phi(subject, spec, 0, x).abs()).sum() / weight.sum())
+    yield from subject.smallest("readout_floor", [floor if keeps_sign else 0.0])
+    yield from subject.smallest("readout_ends", [float(torch.minimum(size[0], size[-1]))])
+    yield from subject.largest("readout_at_zero", [float(size[len(size) // 2])])
+    yield from subject.largest("readout_size", [usual])
+
+
 def _share(values: Tensor, weight: Tensor) -> float:
     """Share of |values| at most 0.01 of their mean, in units of the largest so that none overflows."""
     size = values.abs()
@@ -93,6 +110,10 @@ probe = Probe(
             f"near_zero_fraction_at_{spread}": f"share of |phi(z)| <= 0.01 E|phi(z)| for scores z ~ N(0, {spread}^2)"
             for spread in SPREADS
         },
+        "readout_floor": "smallest |phi| over scores from -320 to 320; 0 where it comes to 0 or changes its sign",
+        "readout_ends": "smaller |phi| of the scores -320 and 320",
+        "readout_at_zero": "|phi| of the score 0",
+        "readout_size": "mean |phi| of scores z ~ N(0, 1)",
         "alpha_near_zero": "share of |alpha| <= 0.01 of its mean within the support, at initialisation",
     },
     mixer=_mixer,

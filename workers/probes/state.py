@@ -6,6 +6,7 @@ inputs of the short convolution come on top, in the format of the target.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -15,16 +16,19 @@ from designspace.measurement import Measurement
 from designspace.mixer import MixerSpec
 from designspace.readout import monomials
 from designspace.spec import Dtype
+from designspace.streams import stream_counts
 from workers.forms import recurrent
+from workers.initial import normal
 from workers.layers import ShortConvolution
 from workers.mixer import Mixer
 from workers.probe import Probe, Subject
-from workers.realise import random_signals
+from workers.realise import per_head, random_signals
+from workers.signals import Signals
 
 LENGTH = 5  # tokens before the state is looked at
 MAX_ROWS = 2**14  # of a tensor power that is probed
 MAX_NUMBERS = 2**23  # of a state that is probed
-DIGITS = 12  # decimal, to which equal numbers agree: products over a tensor power round differently
+DIGITS = 10  # decimal, to which equal numbers agree: products over a tensor power round differently
 
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
@@ -35,12 +39,23 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
         return
     if (spec.lifted_dim or 1) * spec.heads.num_heads * spec.heads.head_dim > MAX_NUMBERS:
         return
-    own = subject.draw_seed(0)
-    parts = recurrent.kept_state(spec, random_signals(spec, seed=own, batch=1, seq_len=LENGTH))
+    parts = recurrent.kept_state(spec, _signals(spec, subject.draw_seed(0)))
     numbers = sum(_distinct(part[0]) for part in _needed(spec, parts))
     width = DTYPE_BYTES[spec.execution.dtype.state]
     bytes_kept = numbers * width + _convolution_bytes(subject, spec, subject.candidate.target.dtype)
     yield from subject.largest("state_bytes", [float(bytes_kept)], length=LENGTH, unit="bytes")
+
+
+def _signals(spec: MixerSpec, seed: int) -> Signals:
+    """Signals whose keys and gates differ everywhere but between heads that share a stream: equal numbers of the state
+    are then equal by its form, not because a key happens to be constant.
+    """
+    signals, count = random_signals(spec, seed=seed, batch=1, seq_len=LENGTH), stream_counts(spec)
+    heads, steps = spec.heads.num_heads, signals.k.shape[1]
+    key = normal((1, steps, count.key, signals.k.shape[-1]), seed=seed, name="state key") * signals.k.shape[-1] ** -0.5
+    gate = normal((1, steps, count.value), seed=seed, name="state gate").exp()
+    has_gate = signals.gate is not None
+    return replace(signals, k=per_head(key, heads), gate=per_head(gate, heads) if has_gate else None, log_gate=None)
 
 
 def _needed(spec: MixerSpec, parts: tuple[Tensor, ...]) -> tuple[Tensor, ...]:

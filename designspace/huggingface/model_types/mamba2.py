@@ -58,4 +58,11 @@ def _fla_output(config: Config) -> dict[str, str]:
     }
 
 
-importer = Importer(_stack, ignores={**IGNORES, "intermediate_size": "expand times hidden_size"})
+importer = Importer(
+    _stack,
+    ignores={
+        **IGNORES,
+        "intermediate_size": "expand times hidden_size",
+        "hidden_ratio": "left in files of fla: no class of this model_type reads it, and there is no channel mixer",
+    },
+)

@@ -3,9 +3,4 @@
 Source: modeling_mimo of XiaomiMiMo/MiMo-7B-Base, whose classes extend those of qwen2.
 """
 
-from designspace.huggingface.importer import Importer
-from designspace.huggingface.model_types.qwen2 import importer as qwen2
-
-importer = Importer(
-    qwen2.stack, ignores={**qwen2.ignores, "use_mrope": "a text token has one position in all axes of the rotation"}
-)
+from designspace.huggingface.model_types.qwen2 import importer as importer

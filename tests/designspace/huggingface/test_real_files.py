@@ -37,6 +37,7 @@ NOISE = {
     "_flash_attn_2_enabled": True,  # NousResearch, 2023
     "is_llama_config": True,  # HuggingFaceTB/SmolLM2-135M
     "rope_interleaved": False,
+    "use_mrope": False,  # Qwen/Qwen2.5-7B
     "transformers.js_config": {"kv_cache_dtype": {"q4f16": "float16"}},
     "activation": "swiglu",  # tiiuae/Falcon3-7B-Base
     "perceiver_config": {"model_type": "vllama3"},  # text part of HuggingFaceTB/SmolVLM-Instruct, to qk_layer_norms

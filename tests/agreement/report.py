@@ -1,0 +1,212 @@
+"""Static verdicts held against measured ones, rule by rule, and predicted quantities against measured ones.
+
+.venv/bin/python -m tests.agreement.report --specs 2000
+.venv/bin/python -m tests.agreement.report --specs 200 --rules score-scale,short-horizon
+.venv/bin/python -m tests.agreement.report --specs 200 --quantities
+.venv/bin/python -m tests.agreement.report --rules score-scale --show 21,101
+.venv/bin/python -m tests.agreement.report --specs 2000 --markdown
+"""
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import torch
+
+from designspace.candidate import Candidate
+from tests.agreement.cases import STEERED, Case, cases
+from tests.agreement.explained import EXPLANATIONS, explanation
+from tests.agreement.judge import Judge, Reading, found
+from tests.agreement.judges import JUDGES
+from tests.agreement.judges.unprobed import UNPROBED
+from tests.agreement.quantities import Agreement, agreements
+
+OF_EACH = 10  # specs for each one of each verdict: 2,000 give 200 passes and 200 fails
+SEARCHED = 30  # steered draws for one spec wanted, at most
+ANSWERS = ("pass", "fail", "unknown", "inapplicable")
+PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
+START, END = "<!-- measured: start -->", "<!-- measured: end -->"
+
+
+@dataclass
+class Tally:
+    """What one rule said and what was measured."""
+
+    rule: str
+    static: Counter[str] = field(default_factory=Counter)  # over the random specs
+    agreed: Counter[str] = field(default_factory=Counter)
+    undecided: Counter[str] = field(default_factory=Counter)
+    explained: Counter[str] = field(default_factory=Counter)
+    wrong: list[tuple[Case, Reading]] = field(default_factory=list)
+    seconds: float = 0.0
+
+    def decided(self, answer: str) -> int:
+        """Static verdicts of this kind that a measurement decided."""
+        return self.agreed[answer] + self.explained[answer] + sum(case.answer == answer for case, _ in self.wrong)
+
+    @property
+    def unknown_share(self) -> float:
+        """Unknown answers among those that judge."""
+        judged = sum(self.static[answer] for answer in ("pass", "fail", "unknown"))
+        return self.static["unknown"] / judged if judged else 0.0
+
+
+def tally(rule: str, judge: Judge, specs: int) -> Tally:
+    """`specs / 10` of each static verdict, measured."""
+    found_, start = Tally(rule), time.monotonic()
+    wanted = max(specs // OF_EACH, 1)
+    for case in _wanted(rule, judge, specs, wanted, found_):
+        reading = judge.read(found(case.candidate, judge))
+        if reading.verdict == "undecided":
+            found_.undecided[case.answer] += 1
+        elif reading.verdict == case.answer:
+            found_.agreed[case.answer] += 1
+        elif any(explanation(rule, located.mixer) for located in case.candidate.mixers()):
+            found_.explained[case.answer] += 1
+        else:
+            found_.wrong.append((case, reading))
+    found_.seconds = time.monotonic() - start
+    return found_
+
+
+def _wanted(rule: str, judge: Judge, specs: int, wanted: int, found_: Tally) -> Iterator[Case]:
+    """Cases with a pass or a fail until there are enough of both; all random ones are counted."""
+    missing = Counter({"pass": wanted, "fail": wanted})
+    for case in cases(rule, judge.draw, judge.steers, specs=specs, more=SEARCHED * wanted):
+        if case.number < specs:
+            found_.static[case.answer] += 1
+        elif not +missing:
+            return
+        if missing[case.answer] > 0:
+            missing[case.answer] -= 1
+            yield case
+
+
+def drawn(judge: Judge, number: int) -> Candidate:
+    """The spec of a number."""
+    draw = judge.draw if number < STEERED else judge.steers[number % len(judge.steers)]
+    return draw(number)
+
+
+def line(one: Tally) -> str:
+    """One row of the verdicts for people."""
+    parts = [f"{one.rule:31}"]
+    parts += [f"{answer} {one.static[answer]:4}" for answer in ANSWERS]
+    for answer in ("pass", "fail"):
+        more = f", {one.explained[answer]} explained" if one.explained[answer] else ""
+        parts.append(
+            f"| {answer}: {one.agreed[answer]}/{one.decided(answer)} agree{more}, {one.undecided[answer]} undecided"
+        )
+    return " ".join([*parts, f"| {one.seconds:.0f} s"])
+
+
+def quantity_line(name: str, one: Agreement) -> str:
+    """One row of the quantities for people."""
+    return f"{name:31} {one.agreed}/{one.predicted} within tolerance, {one.not_predicted} not predicted"
+
+
+def main(arguments: list[str]) -> int:
+    """Print the report; 1 where something disagrees without an explanation."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--specs", type=int, default=2000, help="random specs; a tenth of them of each verdict")
+    parser.add_argument("--rules", default="", help="names, separated by commas; all without it")
+    parser.add_argument("--quantities", action="store_true", help="the predicted quantities alone")
+    parser.add_argument("--compare", type=int, default=0, help="specs whose quantities are compared; all without it")
+    parser.add_argument("--show", default="", help="numbers of drawn specs, separated by commas: print these specs")
+    parser.add_argument("--markdown", action="store_true", help="write the tables into docs/agreement.md")
+    options = parser.parse_args(arguments)
+    names = [name for name in options.rules.split(",") if name] or list(JUDGES)
+    torch.set_num_threads(1)
+    if options.show:
+        for number in map(int, options.show.split(",")):
+            candidate = drawn(JUDGES[names[0]], number)
+            print(number, candidate.model_dump(exclude_defaults=True, mode="json"))
+        return 0
+    verdicts = [] if options.quantities else [_printed(tally(name, JUDGES[name], options.specs)) for name in names]
+    compared = {} if options.rules else agreements(options.compare or options.specs)
+    for name, one in compared.items():
+        print(quantity_line(name, one))
+        for spec, numbers in one.wrong:
+            print(f"    {spec}: {numbers}")
+    if options.markdown:
+        write(PAGE, page(verdicts, compared, options.specs, options.compare or options.specs))
+    return 1 if any(one.wrong for one in verdicts) else 0
+
+
+def _printed(one: Tally) -> Tally:
+    print(line(one), flush=True)
+    for case, reading in one.wrong:
+        print(f"    {case.number}: {case.answer}, measured {reading.verdict}: {reading.numbers} | {case.reason}")
+    return one
+
+
+def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, compared_specs: int) -> str:
+    """The measured part of docs/agreement.md."""
+    rows = [
+        f"| {one.rule} | {' / '.join(str(one.static[answer]) for answer in ANSWERS)} | {one.unknown_share:.0%} |"
+        f" {_share(one, 'pass')} | {_share(one, 'fail')} |"
+        for one in verdicts
+    ]
+    left = [
+        f"- {one.rule} {case.number}: {case.answer}, measured {reading.verdict} ({reading.numbers}); {case.reason}"
+        for one in verdicts
+        for case, reading in one.wrong
+    ]
+    sizes = [
+        f"| {name} | {one.agreed} of {one.predicted} ({one.agreed / max(one.predicted, 1):.1%}) | {one.not_predicted} |"
+        for name, one in compared.items()
+    ]
+    outside = [f"- {name} {number}: {numbers}" for name, one in compared.items() for number, numbers in one.wrong]
+    return "\n".join(
+        [
+            f"### Verdicts, {specs:,} random specs",
+            "",
+            f"| rule | {' / '.join(ANSWERS)} | unknown of those judged | passes confirmed | fails confirmed |",
+            "|---|---|---|---|---|",
+            *rows,
+            "",
+            "Disagreements left:",
+            "",
+            *(left or ["- none"]),
+            "",
+            f"### Predicted quantities, {compared_specs:,} random specs",
+            "",
+            "| quantity | within tolerance | not predicted |",
+            "|---|---|---|",
+            *sizes,
+            "",
+            "Outside of the tolerance:",
+            "",
+            *(outside or ["- none"]),
+            "",
+            "### Explained",
+            "",
+            *(f"- {one.rule}, {one.specs}: {one.reason}." for one in EXPLANATIONS),
+            "",
+            "### Without a probe",
+            "",
+            *(f"- {name}: {reason}." for name, reason in UNPROBED.items()),
+        ]
+    )
+
+
+def _share(one: Tally, answer: str) -> str:
+    decided, more = one.decided(answer), one.explained[answer]
+    explained = f", {more} explained" if more else ""
+    share = f" ({(one.agreed[answer] + more) / decided:.1%})" if decided else ""
+    return f"{one.agreed[answer]} of {decided}{share}{explained}; {one.undecided[answer]} undecided"
+
+
+def write(path: Path, measured: str) -> None:
+    """Replace the measured part of a page."""
+    before, _, rest = path.read_text(encoding="utf-8").partition(START)
+    after = rest.partition(END)[2]
+    path.write_text(f"{before}{START}\n{measured}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,1 @@
+"""Labelled cases from practice: defects that the checker must report, and traps where it must stay silent."""

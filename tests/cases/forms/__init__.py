@@ -1,0 +1,1 @@
+"""Faulty implementations of sound designs, one file a record of class K; the attribute is `faulty`."""
