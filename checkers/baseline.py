@@ -20,6 +20,7 @@ from checkers.finding import Finding, Record, Report
 from designspace.errors import SpecError
 
 FOLDERLESS = ("catalogue:", "<")  # sources that are no file
+MAX_BYTES = 1 << 26  # of a baseline file
 
 Text = Annotated[str, Field(min_length=1)]
 
@@ -71,7 +72,11 @@ def load(path: Path) -> Baseline:
         SpecError: it cannot be read, or is no baseline.
     """
     try:
-        return Baseline.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        if len(content) > MAX_BYTES:
+            raise SpecError(f"the file is larger than {MAX_BYTES >> 20} MiB; name a baseline.", file=str(path))
+        return Baseline.model_validate(json.loads(content.decode("utf-8")))
     except FileNotFoundError:
         remedy = f"`--baseline write {path}` makes it."
         raise SpecError(f"no such baseline; {remedy}", file=str(path)) from None

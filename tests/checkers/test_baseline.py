@@ -218,3 +218,11 @@ def test_changes_at_once_do_not_lose_each_other():
     for thread in threads:
         thread.join()
     assert {entry.source for entry in baseline.load(path).findings} == set(names)
+
+
+def test_a_file_too_large_for_a_baseline_is_not_read_to_its_end(tmp_path: Path):
+    path = tmp_path / "large.json"
+    with path.open("wb") as stream:
+        stream.truncate(baseline.MAX_BYTES + 1)
+    with pytest.raises(SpecError, match="larger than 64 MiB"):
+        baseline.load(path)
