@@ -1,4 +1,4 @@
-"""Golden lint reports of every catalogue entry, read and judged by hand; `explained.md` says why each alarm is right.
+"""Golden lint reports of every catalogue entry; docs/published.md says why each alarm stands.
 
 python -m tests.reports.published    writes the reports anew; read the difference before you commit it
 """
