@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from checkers import suppress
-from checkers.finding import Fault, Finding, Fix, Place, Probed, Report, Subject, Summary, Verdict
+from checkers.finding import Fault, Finding, Fix, Place, Probed, Report, Subject, Summary, Verdict, unchecked
 from checkers.fingerprints import Identities
 from checkers.rule import Context, Outcome, Rule, all_rules
 from checkers.settings import Settings
@@ -150,7 +150,8 @@ class _Finder:
         if outcome.kind is None:
             raise ValueError(f"{rule.code}: an outcome without a `kind` is no finding.")
         level = severity(outcome.kind, self.context.target, lowered=outcome.lowered)
-        return Finding(
+        return unchecked(
+            Finding,
             code=rule.code,
             name=rule.name,
             principle=rule.principle,
@@ -161,12 +162,16 @@ class _Finder:
             evidence=dict(outcome.evidence),
             assumptions=outcome.assumptions,
             sources=outcome.sources or rule.references,
-            fix=outcome.fix
-            or (Fix(applicability="display", edits=(), note=rule.fix) if outcome.answer == "fail" else None),
+            fix=outcome.fix or (_displayed(rule.fix) if outcome.answer == "fail" else None),
             suppressed=None,
             fingerprint=self.identities.fingerprint(rule, outcome.path),
             probe=_probed(rule, outcome, self.context),
         )
+
+
+@cache
+def _displayed(note: str) -> Fix:
+    return Fix(applicability="display", edits=(), note=note)
 
 
 def _place(document: "Document", path: str) -> Place:
@@ -192,7 +197,8 @@ def _rank(outcome: Outcome) -> int:
 def _answered(rule: Rule, deciding: Outcome, *, others: int = 0) -> Verdict:
     """The verdict of the outcome that decides; `others` answer alike for other reasons."""
     reason = f"{deciding.reason} ({others} more alike)" if others else deciding.reason
-    return Verdict(
+    return unchecked(
+        Verdict,
         code=rule.code,
         name=rule.name,
         principle=rule.principle,

@@ -5,12 +5,12 @@ For the erase of a delta rule, and for what the scores of one row share.
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 
 from checkers import projections
 from checkers.vectors import Vector
 from designspace.features import MapName, Side
 from designspace.mixer import MixerSpec
+from designspace.recent import recent
 
 FIXED_LENGTH = ("l2", "rms", "rms_weighted", "layernorm")
 
@@ -85,7 +85,7 @@ def key(mixer: MixerSpec) -> Directed | None:
     return _directed(mixer, "k")
 
 
-@lru_cache(1024)
+@recent
 def _directed(mixer: MixerSpec, side: Side) -> Directed | None:
     features, heads = mixer.features, mixer.heads
     if features.map in ("taylor2", "favor", "rff") or projections.underived(mixer) is not None:

@@ -9,7 +9,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain, pairwise
 from string import whitespace
 from typing import Any, NamedTuple
@@ -27,6 +27,7 @@ ANCHOR = re.compile(r"&\S+\s+")
 ALIAS = re.compile(r"\s*:?\s*\*[^\s,\[\]{}]+")
 COMMA = re.compile(r"\s*,")
 BLANKS = re.compile(r"\s*")
+CACHE = 1024  # values: fixes set the same few
 SUPPRESSION_KEYS = ("ignore", "lint")  # go when the last thing in them goes, the inner one first
 Patch = dict[str | int, Any]  # of a mapping or a list: new values, or patches of what lies below
 
@@ -157,6 +158,12 @@ def _node(document: Document, path: KeyPath) -> Node:
             raise document.error(f"the text has no `{join_path(path)}` to take something from.", path)
         node = child
     return node
+
+
+@lru_cache(CACHE, typed=True)
+def _yaml(value: str | float | bool | None) -> str:
+    """A scalar in YAML."""
+    return to_yaml([value]).strip()[1:-1]
 
 
 def _written_out(value: Any, data: Any) -> Any:
@@ -312,7 +319,7 @@ class _Source:
             case _ if self.is_json:
                 return json.dumps(value)
             case _:
-                return to_yaml([value]).strip()[1:-1]
+                return _yaml(value)
 
     def insertion(self, node: Node, missing: Mapping[str, Any], path: KeyPath) -> Iterator[Change]:
         """New keys after the last one of a mapping, on lines of their own where the others have one each."""

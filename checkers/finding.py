@@ -1,12 +1,13 @@
 """What a check reports: verdicts, findings and the report, exactly as the JSON schema `sextant.report/1` has them."""
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from math import isfinite, isnan
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from designspace.spec import RecordType, made
 from designspace.target import Target
 
 SIGNIFICANT_DIGITS = 6
@@ -188,6 +189,18 @@ class Report(Record):
         return (*self.active, *self.faults)
 
 
+def unchecked(kind: type[RecordType], /, **values: Any) -> RecordType:
+    """The record of these values, one for every field, without a check of their types: it takes most of the time of a
+    report, and rules are our own code.
+    """
+    return made(kind, values, _fields(kind))
+
+
+@cache
+def _fields(kind: type[BaseModel]) -> set[str]:
+    return set(kind.model_fields)
+
+
 def fault_code(quantity: str) -> str:
     """`probe-response` for the quantity `response.decay`."""
     return f"probe-{quantity.partition('.')[0].replace('_', '-')}"
@@ -206,16 +219,16 @@ def quantity(value: float | str | tuple[float, ...], unit: str = "") -> Quantity
     """`value` rounded to 6 significant digits, infinities and NaN spelled out."""
     match value:
         case str():
-            return Quantity(value=value, unit=unit)
+            return unchecked(Quantity, value=value, unit=unit)
         case tuple():
-            return Quantity(value=tuple(_rounded(item) for item in value), unit=unit)
+            return unchecked(Quantity, value=tuple(_rounded(item) for item in value), unit=unit)
         case _ if isnan(value):
-            return Quantity(value="undefined", unit=unit)
+            return unchecked(Quantity, value="undefined", unit=unit)
         case _ if not isfinite(value):
-            return Quantity(value="infinite" if value > 0 else "minus infinite", unit=unit)
+            return unchecked(Quantity, value="infinite" if value > 0 else "minus infinite", unit=unit)
         case _:
-            return Quantity(value=_rounded(value), unit=unit)
+            return unchecked(Quantity, value=_rounded(value), unit=unit)
 
 
 def _rounded(value: float) -> float:
-    return value if isinstance(value, int) else float(f"{value:.{SIGNIFICANT_DIGITS}g}") + 0.0  # -0.0 is 0.0
+    return float(value) if isinstance(value, int) else float(f"{value:.{SIGNIFICANT_DIGITS}g}") + 0.0  # -0.0 is 0.0

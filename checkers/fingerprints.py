@@ -29,11 +29,21 @@ OF_THE_ENTRY = frozenset({"lint", "approximated"})  # lists of which a rule repo
 SUPPRESSIONS = "lint"
 
 
+Parts = tuple[str | int, ...]
+
+
+class Field(NamedTuple):
+    """A field by its path: the text that names it in an identity, and the parts of the path."""
+
+    name: str
+    parts: Parts
+
+
 class Reads(NamedTuple):
     """What a rule reads: fields of the spec, of a mixer, and whether it reads the entry that it reports."""
 
-    of_the_spec: tuple[str, ...]
-    of_the_mixer: tuple[str, ...]
+    of_the_spec: tuple[Field, ...]
+    of_the_mixer: tuple[Field, ...]
     of_the_entry: bool
 
 
@@ -42,16 +52,16 @@ class Identities:
 
     def __init__(self, candidate: Candidate) -> None:
         self.candidate = candidate
-        self.known: dict[tuple[int, str], str] = {}  # what a record holds at a field, by the id of the record
+        self.known: dict[tuple[int, Parts], str] = {}  # what a record holds at a field, by the id of the record
 
     def fingerprint(self, rule: Rule, path: str) -> str:
         """The identity of what the rule finds at the path."""
         reads = _reads(rule.fields_read, rule.reads_stack)
         parts = [rule.code, _place(path)]
-        parts += [self._text(self.candidate, name) for name in reads.of_the_spec]
+        parts += [self._text(self.candidate, field) for field in reads.of_the_spec]
         if reads.of_the_entry:
-            parts.append(self._text(self.candidate, path))
-        parts += [self._text(mixer, name) for mixer in self._mixers(path) for name in reads.of_the_mixer]
+            parts.append(self._text(self.candidate, _field(path)))
+        parts += [self._text(mixer, field) for mixer in self._mixers(path) for field in reads.of_the_mixer]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:DIGITS]
 
     @cached_property
@@ -68,12 +78,12 @@ class Identities:
         inside = f"{block[0]}." if block else None
         return [mixer for place, mixer in self._by_path.items() if inside and place.startswith(inside)]
 
-    def _text(self, owner: Spec, name: str) -> str:
-        """What the record `owner` holds at the path `name`."""
-        key = id(owner), name
+    def _text(self, owner: Spec, field: Field) -> str:
+        """What the record `owner` holds at the field."""
+        key = id(owner), field.parts
         text = self.known.get(key)
         if text is None:
-            text = self.known[key] = f"{_place(name)}={_written(_at(owner, name))}"
+            text = self.known[key] = f"{field.name}={_written(_at(owner, field.parts))}"
         return text
 
 
@@ -84,8 +94,8 @@ def _reads(fields: tuple[str, ...], reads_stack: bool) -> Reads:
     entries = OF_THE_ENTRY if reads_stack else {*OF_THE_ENTRY, STACK}
     outside = {*OF_THE_SPEC, *OF_THE_ENTRY, STACK}
     return Reads(
-        of_the_spec=tuple(name for name, root in roots.items() if root in OF_THE_SPEC),
-        of_the_mixer=tuple(name for name, root in roots.items() if root not in outside),
+        of_the_spec=tuple(_field(name) for name, root in roots.items() if root in OF_THE_SPEC),
+        of_the_mixer=tuple(_field(name) for name, root in roots.items() if root not in outside),
         of_the_entry=not entries.isdisjoint(roots.values()),
     )
 
@@ -96,10 +106,14 @@ def _place(path: str) -> str:
     return ORDINAL.sub(r"\1[]", path)
 
 
-def _at(owner: Spec, path: str) -> Any:
-    """The value at `path`; None where the record has no such field."""
+def _field(path: str) -> Field:
+    return Field(_place(path), tuple(split_path(path)))
+
+
+def _at(owner: Spec, parts: Parts) -> Any:
+    """The value at a path; None where the record has no such field."""
     value: Any = owner
-    for part in split_path(path):
+    for part in parts:
         if isinstance(part, str):
             value = getattr(value, part, None)
         else:
@@ -109,17 +123,14 @@ def _at(owner: Spec, path: str) -> Any:
 
 def _written(value: Any) -> str:
     """The value as text, without suppressions and what stands at its default; a `kind` always stays."""
-    match value:
-        case Spec():
-            return _record(value)
-        case tuple():
-            return f"[{','.join(map(_written, value))}]"
-        case Enum():
-            return str(value.value)
-        case float():
-            return repr(value + 0.0)  # -0.0 is 0.0
-        case _:
-            return repr(value)
+    kind = type(value)
+    if kind is float:
+        return repr(value + 0.0)  # -0.0 is 0.0
+    if kind is tuple:
+        return f"[{','.join(map(_written, value))}]"
+    if Spec in kind.__mro__:  # isinstance of a pydantic record is slow
+        return _record(value)
+    return str(value.value) if isinstance(value, Enum) else repr(value)
 
 
 @lru_cache(CACHE)

@@ -58,7 +58,7 @@ def _gain(found: Row, heads: list[Head]) -> Gain:
     highest = max(gains)
     shorter = row(found.mixer, found.seq_len // QUARTER)
     before = 0.0 if shorter is None else _root(energy(shorter, heads[gains.index(highest)]))
-    slope = math.log(highest / before) / math.log(QUARTER) if before > 0.0 and math.isfinite(highest) else 0.0
+    slope = math.log(highest / before) / math.log(QUARTER) if before > 0.0 and 0.0 < highest < math.inf else 0.0
     return Gain(min(gains), highest, slope)
 
 

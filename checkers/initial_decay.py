@@ -7,7 +7,6 @@ average over the grid (`checkers.starts`) would not do: the slowest channel outl
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 from checkers import starts
 from checkers.projections import key_vector
@@ -15,6 +14,7 @@ from checkers.quadrature import COARSE, Moments, constant, weighted_moments
 from checkers.starts import Draw
 from designspace.decay import Decay, between, schedule
 from designspace.mixer import MixerSpec
+from designspace.recent import recent
 from designspace.scaling import DT_INITIAL
 from designspace.spec import Range
 from designspace.streams import decay_slots, shares_step, stream_counts
@@ -60,7 +60,7 @@ def start_range(decay: Decay) -> Range | None:
     return decay.initial_range
 
 
-@lru_cache(1024)
+@recent
 def heads(mixer: MixerSpec) -> tuple[HeadStart, ...]:
     """The heads of the initial grid; none where the decay declares no start."""
     decay = mixer.decay

@@ -1,6 +1,7 @@
 """Where findings stand: file, line and column for formats that must name them."""
 
 import re
+from functools import lru_cache
 from pathlib import Path, PurePath
 from posixpath import normpath
 from typing import get_args
@@ -10,6 +11,7 @@ from checkers.finding import Fault, Finding, Place, Report, Severity
 
 NO_FILE = "specs"  # folder of the file that a candidate without one (catalogue, search) would be written to
 NOT_FILES = ("catalogue:", "<")
+CACHE = 64  # files: the findings of one come one after the other
 REPLACEMENT = "\ufffd"
 COMMAND = re.compile(r"^\s*::|##(?=\[)")  # what a runner of GitHub takes for a command, whoever wrote the line
 LEVELS: tuple[Severity, ...] = get_args(Severity)  # worst first
@@ -42,7 +44,13 @@ def repository_path(report: Report) -> str:
     """The file relative to the current folder, with forward slashes; `specs/FINGERPRINT.yaml` where there is none."""
     if not has_file(report):
         return f"{NO_FILE}/{report.candidate.fingerprint}.yaml"
-    path, here = PurePath(str(report.candidate.source)), Path.cwd()
+    return _inside(str(report.candidate.source), Path.cwd())
+
+
+@lru_cache(CACHE)
+def _inside(source: str, here: Path) -> str:
+    """The path of the file, relative to `here` where it lies in it."""
+    path = PurePath(source)
     inside = path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path
     return normpath(inside.as_posix())
 

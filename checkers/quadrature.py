@@ -11,6 +11,7 @@ BISECTIONS = 30  # of a cell: 1e-10 standard deviations
 COARSE_STEP = 4  # of every so many nodes; half a standard deviation is exact to 1e-6 for analytic functions
 COARSE_REACH = 6  # standard deviations
 Point = tuple[float, float]  # x, function(x)
+Nodes = tuple[tuple[float, float], ...]  # (x, weight) of a standard normal
 
 
 class Moments(NamedTuple):

@@ -11,20 +11,20 @@ from functools import lru_cache
 from itertools import pairwise
 
 from checkers import directions, erased_growth, initial_decay, scores, starts
+from checkers.averages import LARGEST_EXPONENT
 from checkers.erased_growth import Fading, HeavyBall
 from checkers.initial_decay import UNIT, HeadStart, Slot
 from checkers.projections import entry_powers
-from checkers.quadrature import SPARSE, Moments, expectation, moments
+from checkers.quadrature import SPARSE, Moments, Nodes, expectation, moments
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
+from designspace.recent import recent
 
 EXACT_LAGS = 8  # lags that are summed one by one; later ones in cells
 CELL = 1.4  # ratio of the ends of a cell of lags
 NARROW = 0.002  # variance of a logarithm that does not matter
-LARGEST_EXPONENT = 340.0  # its square is still a finite float
 MANY_ANGLES = 16
 ONE = Moments(1.0, 1.0)
-Nodes = tuple[tuple[float, float], ...]  # (x, weight) of a standard normal
 PAIR: Nodes = ((-1.0, 0.5), (1.0, 0.5))  # Gauss-Hermite
 THREE: Nodes = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0))
 SEVEN: Nodes = tuple((x, weight) for x, weight in SPARSE if abs(x) <= 3.0)
@@ -109,6 +109,7 @@ class Row:
         return self.turns[steps]
 
 
+@recent
 def row(mixer: MixerSpec, seq_len: int) -> Row | None:
     """The row that is judged; None where the spread of its scores is not derived."""
     score = _score(mixer)
@@ -125,7 +126,7 @@ def row(mixer: MixerSpec, seq_len: int) -> Row | None:
     return Row(mixer, score, seq_len, visible, last, value_mean(mixer), _key_scale(mixer))
 
 
-@lru_cache(1024)
+@recent
 def _score(mixer: MixerSpec) -> Score | None:
     total, query, key = scores.product_spread(mixer), directions.query(mixer), directions.key(mixer)
     if total is None:
@@ -172,7 +173,10 @@ def lags(row: Row, head: Head) -> Iterable[Lag]:
         cells = _cells(row.visible, ends=ramps, exact=max(EXACT_LAGS, mixer.lift.width or 0))
     first = 1 if mixer.support.mask == "strict" else 0
     fading = _fading(row, head)
-    return (_lag(row, head, fading, (lag + first, count, sides if lag else 1)) for lag, count in cells)
+    slots = UNIT.slots if fading is not None and _fades_together(mixer) else head.start.slots
+    if row.key_scale == ONE and slots == UNIT.slots:
+        slots = ()  # every factor is 1
+    return (_lag(row, head, (slots, fading), (lag + first, count, sides if lag else 1)) for lag, count in cells)
 
 
 def _fading(row: Row, head: Head) -> Fading | HeavyBall | None:
@@ -216,27 +220,25 @@ def _ramp(mixer: MixerSpec) -> int:
     return conv.width if "k" in conv.on and mixer.features.norm == "none" else 0
 
 
-def _lag(row: Row, head: Head, fading: Fading | HeavyBall | None, cell: tuple[int, int, int]) -> Lag:
+def _lag(
+    row: Row, head: Head, keeps: tuple[tuple[Slot, ...], Fading | HeavyBall | None], cell: tuple[int, int, int]
+) -> Lag:
     """The keys of a cell: its first lag, the number of lags, and on how many sides of the query."""
-    mixer, score, (start, count, sides) = row.mixer, row.score, cell
+    mixer, score, (slots, fading), (start, count, sides) = row.mixer, row.score, keeps, cell
     lag, fewer = start + (count - 1) // 2, 1 if mixer.support.read == "before" and start > 0 else 0
-    steps = lag - fewer
-    slots = UNIT.slots if fading is not None and _fades_together(mixer) else head.start.slots
+    steps, varies = lag - fewer, score.variance
     square, first, common = _shares(row, slots, start - fewer, count)
     turn = row.turn(steps) if score.mean or score.from_query else 1.0
-    mean = score.mean * first * turn
-    variance = score.variance * square + score.mean**2 * _spread_of_mean(row, square, common, turn)
-    from_query = score.variance * square if score.frozen else score.from_query * common * turn * turn
+    mean, variance = score.mean * first * turn, varies * square
+    if score.mean:
+        variance += score.mean**2 * _spread_of_mean(row, square, common, turn)
+    from_query = varies * square if score.frozen else score.from_query * common * turn * turn
     if mixer.lift.kind == "shift":  # each lag has taps of its own
-        variance, mean, from_query = (score.variance if lag < (mixer.lift.width or 1) else 0.0), 0.0, 0.0
-    kept, kept_mean = (1.0, 1.0) if fading is None else fading.after(steps)
-    mean, from_query, variance = mean * kept_mean, from_query * kept_mean * kept_mean, variance * kept
-    scale, ramp, position = 1.0, _ramp(mixer), max(row.last - lag, 1)
-    if mixer.scaling.gate == "index":
-        scale = 1.0 / position
-    if position < ramp:
-        scale *= math.sqrt(position / ramp)
-    gate = head.present if lag == 0 else head.later
+        variance, mean, from_query = (varies if lag < (mixer.lift.width or 1) else 0.0), 0.0, 0.0
+    if fading is not None:
+        kept, kept_mean = fading.after(steps)
+        mean, from_query, variance = mean * kept_mean, from_query * kept_mean * kept_mean, variance * kept
+    gate, scale = head.present if lag == 0 else head.later, _scale(mixer, max(row.last - lag, 1))
     return Lag(
         float(count * sides * mixer.erase.rank),
         mean,
@@ -245,6 +247,12 @@ def _lag(row: Row, head: Head, fading: Fading | HeavyBall | None, cell: tuple[in
         gate if scale == 1.0 else gate.times(scale),
         _biases(mixer, head.slope, steps),
     )
+
+
+def _scale(mixer: MixerSpec, position: int) -> float:
+    """What the place of a key, from 1, does to it: a gate by index, a short convolution that is not full yet."""
+    scale, ramp = 1.0 / position if mixer.scaling.gate == "index" else 1.0, _ramp(mixer)
+    return scale * math.sqrt(position / ramp) if position < ramp else scale
 
 
 def _biases(mixer: MixerSpec, slope: float, steps: int) -> Nodes:
@@ -270,9 +278,9 @@ def _spread_of_mean(row: Row, square: float, common: float, turn: float) -> floa
 
 def _shares(row: Row, slots: tuple[Slot, ...], steps: int, count: int) -> tuple[float, float, float]:
     """Over the channels and `count` lags: E (k prod a)^2, E k prod a, and the mean square of the latter, relative to a
-    key at lag 0.
+    key at lag 0; without `slots` nothing changes.
     """
-    if row.key_scale == ONE and slots == UNIT.slots:
+    if not slots:
         return 1.0, 1.0, 1.0
     square = first = common = 0.0
     for slot in slots:
@@ -328,6 +336,7 @@ def _mean_cosine(speed: float) -> float:
     return expectation(lambda x: math.cos(math.pi * math.tanh(x) * speed))
 
 
+@lru_cache(64)
 def lognormal(of_length: float, of_gate: float = 0.0) -> Nodes:
     """(value, weight) of a few positive numbers: a length whose square has mean 1, times a gate of mean 1.
 

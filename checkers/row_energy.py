@@ -7,22 +7,16 @@ Source: theory, P6.1.
 import math
 from collections.abc import Iterable
 
-from checkers import directions, erased_growth, scores, starts
+from checkers import averages, directions, erased_growth, scores, starts
 from checkers.erased_growth import Evolution, Written
 from checkers.projections import tame
-from checkers.quadrature import SPARSE, Moments, constant
-from checkers.row import LARGEST_EXPONENT, PAIR, Head, Lag, Nodes, Row, Score, lags, lognormal
+from checkers.quadrature import SPARSE
+from checkers.row import PAIR, Head, Lag, Row, Score, lags, lognormal
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
-from designspace.readout import Exponential, Readout, Sigmoid
+from designspace.readout import Readout, Sigmoid
 
-FADED = 1.0e-9  # of a score variance that no longer counts
-LARGEST_SCORE = 1e30  # the square of its fourth power too
 MIXED = 4  # channels of a head that are followed through an erase
-STEP = 0.75
-EVEN: Nodes = tuple(
-    (STEP * x, STEP * math.exp(-0.5 * (STEP * x) ** 2) / math.sqrt(2.0 * math.pi)) for x in range(-5, 6)
-)
 
 
 def energy(row: Row, head: Head) -> float:
@@ -76,20 +70,39 @@ def _shared_levels(mixer: MixerSpec) -> float:
 
 def _nonlinear(row: Row, lags: list[Lag], base: float) -> float:
     """Sum of E phi(z)^2, and what the rows share where values have a mean; z normal given gate and query."""
-    readout = _readout(row)
+    average = averages.average(_readout(row))
     drift, score = row.value_mean, row.score
     shared = drift != 0.0 or score.frozen
-    scatter = 0.0 if shared else score.scatter  # what no sum over the row shares may as well vary with the gate
+    scatter = 0.0 if shared else _log_variance(score.scatter)  # else it may as well vary with the gate
+    keys = [(lag, _sizes(lag, base, scatter)) for lag in lags]
     total = 0.0
     for weight, shift, scale in _queries(score, separate=drift != 0.0):
         squares = mean = common = 0.0
-        for lag in lags:
-            one = _phi(readout, lag, base, (shift, scale), scatter=scatter, separate=shared)
-            squares += lag.count * one.square
-            mean += lag.count * one.mean
-            common += lag.count * one.mean * one.mean
+        for lag, sizes in keys:
+            center = lag.mean + shift * math.sqrt(lag.from_query)
+            spread = scale * scale * lag.rest + (0.0 if shared else lag.from_query)
+            first = second = 0.0
+            for size, share, bias in sizes:
+                one, square = average(size * center + bias, size * size * spread)
+                first += share * one
+                second += share * square
+            squares += lag.count * second
+            mean += lag.count * first
+            common += lag.count * first * first
         total += weight * (squares + drift * drift * max(mean * mean - common, 0.0))
     return total
+
+
+def _sizes(lag: Lag, base: float, scatter: float) -> list[tuple[float, float, float]]:
+    """(factor of q . k, weight, what a shear adds) of the keys at one distance, for a few gates and lengths of q."""
+    gate, ratio = lag.gate.mean * base, 0.0
+    if lag.gate.mean > 0.0:
+        ratio = max(lag.gate.square / lag.gate.mean**2 - 1.0, 0.0)
+    return [
+        (gate * factor, weight * share, bias)
+        for factor, weight in lognormal(scatter, math.log1p(ratio))
+        for bias, share in lag.biases
+    ]
 
 
 def _queries(score: Score, *, separate: bool) -> list[tuple[float, float, float]]:
@@ -103,52 +116,9 @@ def _queries(score: Score, *, separate: bool) -> list[tuple[float, float, float]
     return [(weight * other, shift, scale) for shift, weight in shifts for scale, other in scales]
 
 
-def _phi(
-    readout: Readout,
-    lag: Lag,
-    base: float,
-    query: tuple[float, float],
-    *,
-    scatter: float,
-    separate: bool,
-) -> Moments:
-    """Moments of phi(z) over the keys at one distance, for one query (its shift and scale)."""
-    shift, scale = query
-    mean = square = 0.0
-    common = 0.0 if separate else lag.from_query
-    center = lag.mean + shift * math.sqrt(lag.from_query)
-    spread = scale * scale * lag.rest + common
-    gate = lag.gate.mean * base
-    ratio = lag.gate.square / lag.gate.mean**2 - 1.0 if lag.gate.mean > 0.0 else 0.0
-    for factor, weight in lognormal(_log_variance(scatter), math.log1p(max(ratio, 0.0))):
-        size = gate * factor
-        for bias, share in lag.biases:
-            found = _moments_of_phi(readout, size * center + bias, size * size * spread)
-            mean += weight * share * found.mean
-            square += weight * share * found.square
-    return Moments(mean, square)
-
-
 def _log_variance(scatter: float) -> float:
     """Variance of log |q| of a length whose square has this relative variance."""
     return 0.25 * math.log1p(scatter)
-
-
-def _moments_of_phi(readout: Readout, mean: float, variance: float) -> Moments:
-    """E phi(z) and E phi(z)^2 for z ~ N(mean, variance)."""
-    mean = min(max(mean, -LARGEST_SCORE), LARGEST_SCORE)
-    variance = min(variance, LARGEST_SCORE * LARGEST_SCORE)
-    if isinstance(readout, Exponential) and not readout.is_capped:
-        first = min(mean + 0.5 * variance, 0.5 * LARGEST_EXPONENT)
-        return Moments(math.exp(first), math.exp(min(2.0 * (mean + variance), LARGEST_EXPONENT)))
-    if variance <= FADED * max(mean * mean, FADED):
-        return constant(readouts.value(readout, mean))
-    phi, std, first, second = readouts.function(readout), math.sqrt(variance), 0.0, 0.0
-    for x, weight in EVEN:
-        value = phi(mean + std * x)
-        first += weight * value
-        second += weight * value * value
-    return Moments(first, second)
 
 
 def _readout(row: Row) -> Readout:

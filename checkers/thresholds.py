@@ -4,6 +4,7 @@ Limits that are mathematics (an eigenvalue of 1, the largest float16) stand in t
 """
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import ConfigDict, Field
@@ -135,9 +136,16 @@ def listed(thresholds: Thresholds) -> Iterator[Threshold]:
     """Every limit with its unit, by rule."""
     for section in Thresholds.model_fields:
         limits: Limits = getattr(thresholds, section)
-        for key, schema in limits.model_json_schema()["properties"].items():
+        for key, schema in _properties(type(limits)).items():
             value = getattr(limits, key.replace("-", "_"))
             yield Threshold(_kebab(section), key, value, schema["unit"], _allowed(schema), schema["description"])
+
+
+@cache
+def _properties(kind: type[Limits]) -> dict[str, dict[str, Any]]:
+    """The JSON schema of each limit, by key."""
+    properties: dict[str, dict[str, Any]] = kind.model_json_schema()["properties"]
+    return properties
 
 
 def _allowed(schema: Mapping[str, Any]) -> str:

@@ -7,10 +7,10 @@ the target it covers seq_len where a mixer reads it (`length_kind: target`), and
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from itertools import chain, repeat
-from typing import Any, overload
+from typing import Any, get_args, overload
 
 from designspace.candidate import AnyMixer, Block, Candidate, ChannelMixer, ModelSpec, Norm, Parallel, Skip
 from designspace.decay import Decay
@@ -39,6 +39,13 @@ LATER: dict[type[Spec], tuple[str, ...]] = {
 EXECUTION, LINT, MODEL, ROTATION, TARGET = Execution(), Lint(), ModelSpec(), Rotation(), Target()
 FINGERPRINT_DIGITS = 12  # hexadecimal
 CACHED_PARTS = 4096
+ENCODERS: dict[type, Callable[[Any], str]] = {  # as `json.dumps` writes them
+    str: json.encoder.encode_basestring_ascii,
+    int: repr,
+    float: repr,
+    bool: json.dumps,
+    type(None): json.dumps,
+}
 CACHE = 1024  # canonical mixers: the layers of a stack, and the candidates of a search, repeat most of them
 PLAIN = frozenset({str, int, bool, type(None)})  # what holds no number that a form rounds
 MAX_PASSES = 32  # a chain of rewritings is a few passes long
@@ -126,10 +133,10 @@ def _block_function(block: Block) -> Block:
 
 
 def _json(form: Spec) -> str:
-    data = _plain(form)
+    texts = _texts(form)
     if isinstance(form, Candidate) and _reads_target_length(form):
-        data["target"] = {"seq_len": form.target.seq_len}
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        texts["target"] = f'{{"seq_len":{form.target.seq_len}}}'
+    return _object(texts)
 
 
 def _digest(text: str) -> str:
@@ -176,14 +183,16 @@ def _parallel(parallel: Parallel) -> Parallel:
 
     With shared values the first branch is the one whose values and output stage count, and stays first.
     """
-    branches = tuple(map(_mixer, parallel.parallel))
-    count = len(branches)
+    count = len(parallel.parallel)
     weights = tuple(rounded(weight) for weight in parallel.weights or (1.0,) * count)
     orders = parallel.orders or ("forward",) * count
     kept = 1 if parallel.shared_values else 0
     if parallel.shared_values:
-        bare = [_mixer(_without_stage(mixer)) for mixer in parallel.parallel]
-        branches = (bare[0].model_copy(update={"io": branches[0].io}), *map(_without_values, bare[1:]))
+        first, *others = (_mixer(_without_stage(mixer)) for mixer in parallel.parallel)
+        stage = _mixer(parallel.parallel[0]).io
+        branches = (replaced(first, {"io": stage}), *map(_without_values, others))
+    else:
+        branches = tuple(map(_mixer, parallel.parallel))
     rows = list(zip(branches, weights, orders, strict=True))
     if parallel.merge != "concat":
         rows[kept:] = sorted(rows[kept:], key=lambda row: (_json(row[0]), row[1:]))
@@ -229,27 +238,40 @@ def _is_empty(block: Block) -> bool:
 def _numbers(spec: SpecType, form: Callable[[float], float]) -> SpecType:
     """The spec with `form` of every number; the same object if that changes nothing."""
     update = {}
-    for name, old in vars(spec).items():
-        if type(old) not in PLAIN:
+    values = vars(spec)
+    for name, default in _holding_numbers(type(spec)):
+        old = values[name]
+        if old is not default:
             new = _value(old, form)
-            if new is not old and new != old:
+            if new is not old:
                 update[name] = new
     return replaced(spec, update) if update else spec
 
 
 def _value(value: Any, form: Callable[[float], float]) -> Any:
+    """The value with `form` of every number; the same object if that changes nothing."""
     kind = type(value)
+    if kind in PLAIN:
+        return value
     if kind is float:
-        return form(value)
-    if kind is tuple:
-        return tuple([_value(item, form) for item in value])
-    return _part(value, form) if Spec in kind.__mro__ else value  # isinstance of a pydantic record is slow
+        new: Any = form(value)
+    elif kind is tuple:
+        new = tuple([_value(item, form) for item in value])
+    else:
+        return _numbers(value, form) if Spec in kind.__mro__ else value  # isinstance of a pydantic record is slow
+    return value if new == value else new
 
 
-@lru_cache(CACHED_PARTS)
-def _part(part: Spec, form: Callable[[float], float]) -> Spec:
-    """A part of a mixer or block; most are at their default, or those of the mixer before."""
-    return _numbers(part, form)
+@cache
+def _holding_numbers(kind: type[Spec]) -> tuple[tuple[str, Any], ...]:
+    """Name and default of the fields of a record that can hold a number; a default is in every form already."""
+    return tuple((name, field.default) for name, field in kind.model_fields.items() if _holds_number(field.annotation))
+
+
+def _holds_number(annotation: Any) -> bool:
+    if isinstance(annotation, type):
+        return annotation is float or issubclass(annotation, Spec)
+    return any(map(_holds_number, get_args(annotation)))
 
 
 PARTS = frozenset(MixerSpec.model_fields)
@@ -266,37 +288,33 @@ OUTSIDE = {
 }
 
 
-def _plain(value: Any) -> Any:
-    """Dictionaries and lists of a spec without the keys that are not function, and without later keys at default."""
-    match value:
-        case tuple() | list():
-            return [_plain(item) for item in value]
-        case dict():
-            return {key: _plain(item) for key, item in value.items() if key not in OUTSIDE}
-        case Spec():
-            return _plain_record(value)
-        case _:
-            return value
+def _text(value: Any) -> str:
+    """A value of a spec as JSON, without the keys that are not function and without later keys at their default."""
+    kind = type(value)
+    encode = ENCODERS.get(kind)
+    if encode is not None:
+        return encode(value)
+    return f"[{','.join(map(_text, value))}]" if kind is tuple else _object(_texts(value))
 
 
-def _plain_record(record: Spec) -> dict[str, Any]:
-    plain, values = {}, vars(record)
+def _texts(record: Spec) -> dict[str, str]:
+    """JSON of what a record holds, by key."""
+    texts, values = {}, vars(record)
     for name, key, is_later, default in _keys(type(record)):
         item = values[name]
-        kind = type(item)
-        if is_later and item == default:
-            continue
-        if kind in PLAIN or kind is float:
-            plain[key] = item
-        else:
-            plain[key] = _plain_part(item) if name in PARTS else _plain(item)
-    return plain
+        if not is_later or item != default:
+            texts[key] = _part_text(item) if name in PARTS else _text(item)
+    return texts
 
 
 @lru_cache(CACHED_PARTS)
-def _plain_part(part: Spec) -> dict[str, Any]:
-    """A part of a mixer: few are new. Nobody changes what comes back."""
-    return _plain_record(part)
+def _part_text(part: Spec) -> str:
+    """A part of a mixer: few are new."""
+    return _text(part)
+
+
+def _object(texts: Mapping[str, str]) -> str:
+    return f"{{{','.join([f'{ENCODERS[str](key)}:{texts[key]}' for key in sorted(texts)])}}}"
 
 
 @cache

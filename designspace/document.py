@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from designspace import jsontext, yamltext
 from designspace.errors import SpecError
-from designspace.events import Event, Mark, Scalar, Span, join_path, nearest, quoted, split_path
+from designspace.events import NEW, Event, Mark, Scalar, Span, join_path, nearest, quoted, split_path
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 64
@@ -195,7 +195,7 @@ class _Builder:
             return self.aliased(event, depth)
         self.spend(1, event.start)
         if event.kind == "scalar":
-            node = Node(event.value, event.start, event.end)
+            node = NEW(Node, (event.value, event.start, event.end, 1, 1))
             if isinstance(event.value, float) and not isfinite(event.value) and self.special_number is None:
                 message = f"{quoted(event.text)} is not a finite number; give a finite one."
                 self.special_number = self.error(message, event.start)
@@ -215,7 +215,7 @@ class _Builder:
         while (key := next(self.events)).kind != "end":
             self.check_key(key, entries)
             node = self.node(next(self.events), depth + 1)
-            entries[key.text] = Entry(key.start, key.end, node)
+            entries[key.text] = NEW(Entry, (key.start, key.end, node))
             size, height = size + node.size, max(height, node.height)
         return Node(entries, opening.start, key.end, size, height + 1)
 

@@ -134,7 +134,7 @@ def value(readout: Readout, score: float) -> float:
 
 def function(readout: Readout) -> Callable[[float], float]:
     """phi as a function of the score alone, to be called many times."""
-    cap, raw = readout.softcap, readout.raw
+    cap, raw = readout.softcap, _unrolled(readout) if isinstance(readout, Polynomial) else readout.raw
     if cap is None or cap == math.inf:
         return raw
     return lambda score: raw(cap * math.tanh(score / cap))
@@ -259,6 +259,12 @@ def _sign_change(coefficients: tuple[float, ...], low: float, high: float) -> fl
             return middle
         low, high = (middle, high) if (here < 0) == rises else (low, middle)
     return low
+
+
+def _unrolled(polynomial: Polynomial) -> Callable[[float], float]:
+    """Horner's rule without a loop, for finite scores."""
+    first, second, third, fourth, fifth = (*polynomial.coefficients, 0.0, 0.0, 0.0)[: MAX_DEGREE + 1]
+    return lambda z: first + z * (second + z * (third + z * (fourth + z * fifth)))
 
 
 def _horner(coefficients: tuple[float, ...], score: float) -> float:

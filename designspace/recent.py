@@ -19,11 +19,11 @@ def recent(
     function: Callable[Concatenate[MixerSpec, Arguments], Answer],
 ) -> Callable[Concatenate[MixerSpec, Arguments], Answer]:
     """The function with a memory; its other arguments must be hashable."""
-    known: dict[tuple[Any, ...], tuple[MixerSpec, Answer]] = {}
+    known: dict[Any, tuple[MixerSpec, Answer]] = {}
 
     @wraps(function)
     def remembering(mixer: MixerSpec, /, *args: Arguments.args, **kwargs: Arguments.kwargs) -> Answer:
-        key = (id(mixer), args, *kwargs.items())
+        key = (id(mixer), args, *kwargs.items()) if args or kwargs else id(mixer)
         found = known.get(key)
         if found is not None and found[0] is mixer:  # an identity may be that of a mixer that is gone
             return found[1]

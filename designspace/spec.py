@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from pydantic_core import PydanticCustomError
 
+NEW, SET = object.__new__, object.__setattr__
 SMALLEST, LARGEST = 1e-30, 1e30  # of a number in a spec: what formulas multiply from a few of them stays finite
 
 
@@ -54,8 +55,13 @@ class Spec(BaseModel):
         serialize_by_alias=True,
     )
 
+    def __eq__(self, other: object) -> bool:
+        """As pydantic's, in a fifth of the time: records have neither extra nor private fields."""
+        return self is other or (type(self) is type(other) and vars(self) == vars(other))
+
 
 SpecType = TypeVar("SpecType", bound=Spec)
+RecordType = TypeVar("RecordType", bound=BaseModel)
 
 
 def replaced(spec: SpecType, fields: Mapping[str, Any]) -> SpecType:
@@ -63,12 +69,20 @@ def replaced(spec: SpecType, fields: Mapping[str, Any]) -> SpecType:
 
     As `model_copy(update=...)`, in half of the time: a canonical form is made of 50 copies.
     """
-    copy = object.__new__(type(spec))
-    object.__setattr__(copy, "__dict__", {**vars(spec), **fields})
-    object.__setattr__(copy, "__pydantic_fields_set__", spec.model_fields_set | fields.keys())
-    object.__setattr__(copy, "__pydantic_extra__", None)
-    object.__setattr__(copy, "__pydantic_private__", None)
-    return copy
+    return made(type(spec), {**vars(spec), **fields}, spec.__pydantic_fields_set__ | fields.keys())
+
+
+def made(kind: type[RecordType], values: dict[str, Any], given: set[str]) -> RecordType:
+    """The record of `values`, one for every field and not validated; the fields `given` count as set by its author.
+
+    As `model_construct`, in a third of the time.
+    """
+    record = NEW(kind)
+    SET(record, "__dict__", values)
+    SET(record, "__pydantic_fields_set__", given)
+    SET(record, "__pydantic_extra__", None)
+    SET(record, "__pydantic_private__", None)
+    return record
 
 
 def is_in_range(value: float) -> bool:

@@ -7,7 +7,7 @@ are G and those of q, shear, levels and log_eta one per head; with `shared: qk` 
 direction are G and all others one per head.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from designspace.mixer import MixerSpec
 from designspace.recent import recent
@@ -17,8 +17,7 @@ LATENT = ("latent", "shared_key")  # what is projected in place of k and v
 NUM_LEVELS = 21  # Fenwick levels of the longest sequence, 2^20 tokens (designspace.target.MAX_SEQ_LEN)
 
 
-@dataclass(frozen=True)
-class RawShape:
+class RawShape(NamedTuple):
     """A token pre-activation [batch, seq_len * steps, heads, width]; `heads` counts distinct streams."""
 
     heads: int
@@ -31,8 +30,7 @@ class RawShape:
         return self.heads * self.width * self.steps
 
 
-@dataclass(frozen=True)
-class StreamCounts:
+class StreamCounts(NamedTuple):
     """Distinct streams of the queries, of the keys, and of what moves or writes the state."""
 
     query: int
@@ -180,6 +178,8 @@ def _score_raws(spec: MixerSpec) -> dict[str, RawShape]:
 def convolved(spec: MixerSpec, *, borrows_values: bool = False) -> tuple[str, ...]:
     """Names of what passes the short convolution; k and v that are made of a latent vector pass it as that vector."""
     on: tuple[str, ...] = spec.io.short_conv.on
+    if not on:
+        return ()
     if spec.heads.latent_dim is not None and "k" in on:
         on = (*on, *LATENT)
     return tuple(name for name in projections(spec, borrows_values=borrows_values) if name in on)

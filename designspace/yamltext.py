@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from designspace.errors import SpecError
-from designspace.events import MAX_INTEGER_DIGITS, Event, EventKind, Mark, Scalar
+from designspace.events import MAX_INTEGER_DIGITS, NEW, Event, EventKind, Mark, Scalar
 
 NULL = re.compile(r"|~|null|Null|NULL")
 BOOLEAN = re.compile(r"true|True|TRUE|false|False|FALSE")
@@ -25,8 +26,10 @@ KINDS: dict[type, EventKind] = {
     yaml.AliasEvent: "alias",
 }
 PARSER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+CACHE = 4096  # scalars: the files of a folder hold the same words and numbers
 
 
+@lru_cache(CACHE)
 def resolved(text: str) -> Scalar:
     """The value of an unquoted scalar by the YAML 1.2 core schema; every spelling of NaN and infinity is a number."""
     if INTEGER.fullmatch(text):
@@ -71,7 +74,7 @@ def _converted(event: Any, file: str) -> Event | None:
         return None
     start, end = _mark(event.start_mark), _mark(event.end_mark)
     if kind == "end":
-        return Event("end", start, end)
+        return NEW(Event, (kind, start, end, None, "", None))
     if kind == "alias":
         return Event("alias", start, end, anchor=event.anchor)
     if event.tag is not None:
@@ -79,13 +82,13 @@ def _converted(event: Any, file: str) -> Event | None:
         message = f"tag `{shown}` is not allowed (specs hold only text, numbers, true, false and null); remove the tag."
         raise SpecError(message, file=file, line=start.line, column=start.column)
     if kind == "scalar":
-        value = resolved(event.value) if event.implicit[0] else event.value
-        return Event("scalar", start, end, value, event.value, event.anchor)
-    return Event(kind, start, end, anchor=event.anchor)
+        text = event.value
+        return NEW(Event, (kind, start, end, resolved(text) if event.implicit[0] else text, text, event.anchor))
+    return NEW(Event, (kind, start, end, None, "", event.anchor))
 
 
 def _mark(mark: Any) -> Mark:
-    return Mark(mark.line + 1, mark.column + 1)
+    return NEW(Mark, (mark.line + 1, mark.column + 1))
 
 
 def _reason(error: yaml.MarkedYAMLError) -> str:

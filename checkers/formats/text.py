@@ -5,6 +5,7 @@ What many layers say alike is one entry; `--format concise` has a line for each.
 
 import textwrap
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import groupby
 
 from checkers.entries import SEE_ALL, Entry, counts_text, entries, probes_text, totals_text
@@ -14,6 +15,7 @@ from checkers.location import one_line
 from checkers.principles import FAMILIES
 
 WIDTH = 110
+CACHE = 4096  # texts: the reports of a folder share assumptions, fixes and lists of rules
 COLOURS: dict[Severity, str] = {"error": "\033[31m", "warning": "\033[33m", "info": "\033[36m"}
 BOLD, RESET = "\033[1m", "\033[0m"
 NOT_APPLICABLE = "not applicable"  # what `checkers.check` begins the reason of such a verdict with
@@ -104,6 +106,7 @@ def _by_reason(verdicts: Sequence[Verdict]) -> dict[str, list[str]]:
     return found
 
 
+@lru_cache(CACHE)
 def _wrapped(text: str, indent: int, *, colour: bool = False) -> list[str]:
     """`text` in lines; with `colour` its first word is a severity and is coloured."""
     spaces = " " * indent

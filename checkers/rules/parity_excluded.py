@@ -81,9 +81,9 @@ def _excluded(sites: tuple[Site, ...], told_by: str | None) -> Outcome:
 
 
 def _fix(sites: tuple[Site, ...]) -> Fix | None:
-    """Reflections where an erase with unit keys stops at a projection."""
-    erasing = [site for site in sites if not site.mixer.erase.is_identity]
-    values = {site.at("erase.gain[1]"): rounded_down(2.0 / key_length_squared(site.mixer), 2) for site in erasing}
+    """Reflections where an erase along keys (that are not 0) stops at a projection."""
+    erasing = [(site, key_length_squared(site.mixer)) for site in sites if not site.mixer.erase.is_identity]
+    values = {site.at("erase.gain[1]"): rounded_down(2.0 / square, 2) for site, square in erasing if square}
     return setting("display", values) if values else None
 
 
