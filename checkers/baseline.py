@@ -15,6 +15,7 @@ from typing import Annotated, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
+from checkers.alike import apart, together
 from checkers.check import summary
 from checkers.finding import Finding, Record, Report
 from designspace.errors import SpecError
@@ -140,7 +141,7 @@ def applied(reports: Sequence[Report], baseline: Baseline, path: Path) -> Applie
     """The reports with the findings of `baseline`, a file at `path`, silenced."""
     entries = baseline.by_key()
     silenced = [_silenced(report, entries, path) for report in reports]
-    hidden = sum(len(old.active) - len(new.active) for old, new in zip(reports, silenced, strict=True))
+    hidden = sum(len(apart(old.active)) - len(apart(new.active)) for old, new in zip(reports, silenced, strict=True))
     return Applied(silenced, hidden, tuple(_stale(reports, baseline, path)))
 
 
@@ -185,8 +186,9 @@ def _ran(reports: Sequence[Report], path: Path) -> dict[str, set[str]]:
 
 
 def _entries(report: Report, path: Path) -> Iterator[Entry]:
-    counts = Counter(finding.fingerprint for finding in report.active)
-    first = {finding.fingerprint: finding for finding in reversed(report.active)}
+    active = apart(report.active)
+    counts = Counter(finding.fingerprint for finding in active)
+    first = {finding.fingerprint: finding for finding in reversed(active)}
     for fingerprint, count in counts.items():
         finding = first[fingerprint]
         yield Entry(
@@ -203,7 +205,7 @@ def _entries(report: Report, path: Path) -> Iterator[Entry]:
 def _silenced(report: Report, entries: dict[Key, Entry], path: Path) -> Report:
     source, left = source_of(report, path), Counter[str]()
     findings: list[Finding] = []
-    for finding in report.findings:
+    for finding in apart(report.findings):
         entry = entries.get((source, finding.fingerprint))
         if finding.suppressed is None and entry is not None and left[finding.fingerprint] < entry.count:
             left[finding.fingerprint] += 1
@@ -211,13 +213,14 @@ def _silenced(report: Report, entries: dict[Key, Entry], path: Path) -> Report:
         findings.append(finding)
     if not left:
         return report
-    return report.model_copy(update={"findings": tuple(findings), "summary": summary(findings, report.verdicts)})
+    ordered = together(findings)
+    return report.model_copy(update={"findings": ordered, "summary": summary(ordered, report.verdicts)})
 
 
 def _stale(reports: Sequence[Report], baseline: Baseline, path: Path) -> Iterator[Entry]:
     """Entries of which some findings are gone: not found by a rule that ran, or of a file that is gone."""
     ran = _ran(reports, path)
-    found = {source_of(report, path): Counter(one.fingerprint for one in report.active) for report in reports}
+    found = {source_of(report, path): Counter(one.fingerprint for one in apart(report.active)) for report in reports}
     for entry in baseline.findings:
         if entry.source in ran:
             seen = found[entry.source][entry.fingerprint] if entry.code in ran[entry.source] else entry.count

@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from checkers import suppress
+from checkers.alike import together
 from checkers.finding import Fault, Finding, Fix, Place, Probed, Report, Subject, Summary, Verdict, unchecked
 from checkers.fingerprints import Identities
 from checkers.rule import Context, Outcome, Rule, all_rules
@@ -13,7 +14,6 @@ from checkers.settings import Settings
 from checkers.severity import severity
 from designspace.candidate import Candidate
 from designspace.canonical import fingerprint
-from designspace.events import split_path
 from designspace.measurement import Measurement
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def check(
     findings += suppress.silenced(finder.findings(rules, late), found)
 
     verdicts = tuple(_verdict(rule, (judged | late)[rule.code]) for rule in rules)
-    ordered = tuple(sorted(findings, key=_position))
+    ordered = together(findings)
     report = Report(
         tool_version=_tool_version(),
         candidate=Subject(
@@ -166,6 +166,7 @@ class _Finder:
             suppressed=None,
             fingerprint=self.identities.fingerprint(rule, outcome.path),
             probe=_probed(rule, outcome, self.context),
+            also=(),
         )
 
 
@@ -207,14 +208,6 @@ def _answered(rule: Rule, deciding: Outcome, *, others: int = 0) -> Verdict:
         path=deciding.path,
         evidence=dict(deciding.evidence),
     )
-
-
-def _position(finding: Finding) -> tuple[list[tuple[bool, int, str]], str, str]:
-    """Sort key: place in the spec (blocks[10] after blocks[2]), then code."""
-    parts = [
-        (isinstance(part, str), part if isinstance(part, int) else 0, str(part)) for part in split_path(finding.path)
-    ]
-    return parts, finding.code, finding.message
 
 
 def summary(findings: Sequence[Finding], verdicts: Sequence[Verdict]) -> Summary:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
 
+from checkers.alike import apart
 from checkers.finding import Edit, Fault, Finding, Probed, Quantity, Report
 from checkers.location import LEVELS
 
@@ -43,6 +44,11 @@ class Entry:
         return self.findings[0]
 
     @cached_property
+    def each(self) -> list[Finding]:
+        """A finding for each place."""
+        return apart(self.findings)
+
+    @cached_property
     def ends(self) -> tuple[Finding, ...]:
         """The findings whose messages are shown: one, or those with the lowest and the highest number."""
         if len({finding.message for finding in self.findings}) == 1:
@@ -61,7 +67,7 @@ class Entry:
     @property
     def places(self) -> list[str]:
         """Where the entry stands, block numbers as ranges: `blocks[0..6, 8..14].mixer.decay`."""
-        return ranges(finding.path for finding in self.findings)
+        return ranges(finding.path for finding in self.each)
 
     @property
     def where(self) -> str:
@@ -74,13 +80,13 @@ class Entry:
     @property
     def num_layers(self) -> int:
         """Layers of the stack that the entry is about; 0 where it names no block."""
-        blocks = {int(match[1]) for finding in self.findings if (match := BLOCK.match(finding.path))}
+        blocks = {int(match[1]) for finding in self.each if (match := BLOCK.match(finding.path))}
         return sum(self.layers[index] if index < len(self.layers) else 1 for index in blocks)
 
     @property
     def lines(self) -> str:
         """`line 7`, or `lines 7 to 90`; empty where the candidate has no document."""
-        found = sorted({finding.span.line for finding in self.findings if finding.span is not None})
+        found = sorted({finding.span.line for finding in self.each if finding.span is not None})
         if not found:
             return ""
         return f"line {found[0]}" if len(found) == 1 else f"lines {found[0]} to {found[-1]}"
@@ -96,7 +102,7 @@ class Entry:
     @property
     def edits(self) -> list[str]:
         """The edits of the fix in words; those of alike findings together."""
-        fixes = [finding.fix.edits if finding.fix is not None else () for finding in self.findings]
+        fixes = [finding.fix.edits if finding.fix is not None else () for finding in self.each]
         if len({tuple((edit.action, BLOCK.sub(r"\2", edit.path)) for edit in edits) for edits in fixes}) != 1:
             return [_edited([edit]) for edit in fixes[0]]
         return [_edited(column) for column in zip(*fixes, strict=True)]
@@ -231,9 +237,11 @@ def measured_text(probed: Probed) -> str:
 
 
 def told(one: Finding | Fault) -> str:
-    """The message of a finding or fault, with what the probes say of the finding."""
-    probed = one.probe if isinstance(one, Finding) else None
-    return one.message if probed is None else f"{one.message} [probe: {probe_text(probed)}]"
+    """The message of a finding or fault, with what the probes say of the finding and where else it holds."""
+    if isinstance(one, Fault):
+        return one.message
+    probed = "" if one.probe is None else f" [probe: {probe_text(one.probe)}]"
+    return f"{one.message}{probed}" + (f" [also at {', '.join(ranges(other.path for other in one.also))}]" if one.also else "")
 
 
 def expected_text(expected: tuple[float | None, float | None]) -> str:

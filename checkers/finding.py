@@ -121,9 +121,17 @@ class Fault(Record):
         return "error"
 
 
+class Elsewhere(Record):
+    """Another place that a finding is about."""
+
+    path: str
+    span: Place | None
+
+
 class Finding(Record):
     """Something to show. `suppressed` holds the reason of the suppression that silences it; `fingerprint` names the
-    finding across runs (`checkers.fingerprints`). `probe` is null where nothing was probed.
+    finding across runs (`checkers.fingerprints`). `probe` is null where nothing was probed. `also` are the other layers
+    of which an info says the same; its fix then edits all of them (`checkers.alike`).
     """
 
     code: str
@@ -140,6 +148,7 @@ class Finding(Record):
     suppressed: str | None
     fingerprint: str = ""
     probe: Probed | None = None
+    also: tuple[Elsewhere, ...] = ()
 
 
 class Subject(Record):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
+from checkers.alike import apart
 from checkers.edited import edited
 from checkers.edits import with_values, without
 from checkers.finding import Edit, Finding, Report
@@ -151,7 +152,7 @@ class _State:
 
     def result(self) -> Fixed:
         """What came of it; a refused finding that went with another is no longer left."""
-        here = {(one.code, one.path) for one in self.now.report.active}
+        here = {(one.code, one.path) for one in apart(self.now.report.active)}
         left = (one for one in self.refused.values() if (one.finding.code, one.finding.path) in here)
         return replace(self.now, left=tuple(left))
 
@@ -169,7 +170,7 @@ class _State:
         """The findings that still have a fix to try."""
         return [
             finding
-            for finding in self.now.report.active
+            for finding in apart(self.now.report.active)
             if finding.fix and finding.fix.edits and finding.fix.applicability in allowed
             if _key(finding) not in self.refused
         ]
@@ -233,7 +234,7 @@ class _State:
             had = {(one.code, one.path) for one in before.active if one.severity == "error"}
             new = {one.code for one in report.active if one.severity == "error" and (one.code, one.path) not in had}
             return f"it would bring errors that the spec does not have now ({', '.join(sorted(new))})"
-        still = {_key(one) for one in report.active} & {_key(one) for one in findings if not _removes(one)}
+        still = {_key(one) for one in apart(report.active)} & {_key(one) for one in findings if not _removes(one)}
         if still:
             return f"it does not help: {', '.join(sorted({code for code, _, _ in still}))} would still report the same"
         self.history |= {

@@ -16,12 +16,15 @@ from checkers.projections import underived
 from checkers.quadrature import Moments, constant
 from checkers.row import LOG_SIGMOID, ONE, Head, Row, row
 from checkers.row_energy import energy
+from designspace.decay import schedule
 from designspace.mixer import MixerSpec
+from designspace.readout import Exponential
 from designspace.scaling import DT_INITIAL
 from designspace.spec import Range
 
 SETTLED = 800.0  # gain above which a product of random factors expands: its mean square is that of the rarest draws
 QUARTER = 4
+EXPONENTIAL = ("exp", "exp_key")  # gates
 SLOPES = 4  # distinct slopes of a shear that are looked at
 HALF = starts.UNBIASED.moments
 BOTH = 2.0 * HALF.square, 2.0 * HALF.mean**2  # E (l^2 + (1 - m)^2) and 2 E l (1 - m) for independent halves l, m
@@ -81,6 +84,8 @@ def not_derived(mixer: MixerSpec) -> str | None:
     reason = underived(mixer)
     if reason is not None:
         return reason
+    if mixer.scaling.gate in EXPONENTIAL and isinstance(mixer.readout, Exponential) and not mixer.readout.is_capped:
+        return f"under an exponential readout the rarest of the gates {mixer.scaling.gate} decide the mean square"
     if not mixer.erase.is_identity and (directions.query(mixer) is None or directions.key(mixer) is None):
         return f"what an erase leaves of `map: {mixer.features.map}` is not derived"
     return None
@@ -154,6 +159,9 @@ def _corners(mixer: MixerSpec, initial: Range) -> Iterator[Head]:
         return _step_size_corners(mixer, initial, mixer.scaling.initial or DT_INITIAL)
     if any(len(start.slots) > 1 for start in initial_decay.heads(mixer)) or mixer.decay.map == "one_minus_bk2":
         return _heads(mixer)
+    if mixer.decay.source == "constant" and mixer.decay.granularity != "none":
+        factors = schedule(mixer.decay, mixer.heads.num_heads)
+        initial = min(factors), max(factors)
     return _ends(mixer, initial)
 
 

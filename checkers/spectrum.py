@@ -121,15 +121,24 @@ def commutes(mixer: MixerSpec) -> bool | None:
         return None
     if mixer.lift.kind == "momentum":  # the velocity takes a token's key up before the state does
         return False
-    return mixer.erase.is_identity or mixer.key_dim == 1 or _erases_one_direction(mixer)
+    return mixer.erase.is_identity or mixer.key_dim == 1 or _erases_one_direction(mixer) or _is_one_step(mixer)
 
 
 def _erases_one_direction(mixer: MixerSpec) -> bool:
     """Static keys: every erase is along the same vector, and what stands beside it is a common scale."""
     erase = mixer.erase
-    still = mixer.rotation.is_identity and mixer.decay.granularity != "diagonal"
+    common = mixer.decay.granularity != "diagonal" or mixer.decay.source == "constant"  # one number for each head
+    still = mixer.rotation.is_identity and common
     fixed = mixer.features.is_static or mixer.features.map == "scaled_static"
     return fixed and erase.direction != "free" and not erase.per_channel and still
+
+
+def _is_one_step(mixer: MixerSpec) -> bool:
+    """No part of A_t reads the token: every step is the same."""
+    features, erase, decay = mixer.features, mixer.erase, mixer.decay
+    moves = (decay.reads_input and decay.hull[0] < decay.hull[1]) or mixer.rotation.source == "input"
+    fixed = features.is_static or (features.map == "scaled_static" and features.norm == "l2")
+    return fixed and erase.direction != "free" and erase.gain[0] == erase.gain[1] and not moves
 
 
 def control(mixer: MixerSpec) -> dict[str, Quantity]:

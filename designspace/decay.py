@@ -88,6 +88,8 @@ class Decay(Spec):
         """Bounds of a_t: the declared range, (1, 1) without a decay."""
         if self.granularity == "none":
             return (1.0, 1.0)
+        if self.map == "complement":  # a = 1 - gate
+            return min(self.range[0], 1.0), min(self.range[1], 1.0)
         return self.constant_range if self.source == "constant" else self.range
 
     @property

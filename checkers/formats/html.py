@@ -10,6 +10,7 @@ from html import escape
 from itertools import groupby
 
 from checkers import drawing
+from checkers.alike import apart
 from checkers.entries import SEE_ALL, Entry, counts_text, entries, probes_text, shown, totals_text
 from checkers.finding import Report, Verdict
 from checkers.format import Format
@@ -150,7 +151,7 @@ def _prose(text: str) -> str:
 
 def _findings(report: Report) -> str:
     blocks = [_finding(entry) for entry in entries(report)] or ["<p>Nothing to report.</p>\n"]
-    silenced = [finding for finding in report.findings if finding.suppressed is not None]
+    silenced = apart(finding for finding in report.findings if finding.suppressed is not None)
     if silenced:
         items = "".join(
             f"<li>{finding.code} {finding.name} at <code>{escape(finding.path)}</code>:"
@@ -232,7 +233,7 @@ def _pictures(report: Report, picture: Picture) -> str:
         else ""
     )
     scale = f"</div>\n<figure>{drawing.legend()}</figure>\n" if maps else ""
-    return f"<h3>Stack</h3>\n<figure>{drawing.stack(picture, report.active)}</figure>\n{heading}{maps}{scale}"
+    return f"<h3>Stack</h3>\n<figure>{drawing.stack(picture, apart(report.active))}</figure>\n{heading}{maps}{scale}"
 
 
 def _heatmap(heatmap: Heatmap) -> str:

@@ -150,7 +150,7 @@ def _results(
 def _result(one: Finding | Fault, report: Report, *, index: int, fingerprint: str) -> dict[str, Any]:
     """What findings and faults have in common. The message comes first: its first sentence is a title on GitHub."""
     where = place(one, report)
-    probed = one.probe if isinstance(one, Finding) else None
+    probed, paths = (one.probe, one.paths) if isinstance(one, Finding) else (None, (one.path,))
     text = f"{one.message.rstrip('.')}. At {one.path} of {source_name(report)}."
     text += "" if probed is None else f" Probe: {probe_text(probed)}."
     return {
@@ -169,7 +169,7 @@ def _result(one: Finding | Fault, report: Report, *, index: int, fingerprint: st
                         "endColumn": where.end_column,
                     },
                 },
-                "logicalLocations": [{"fullyQualifiedName": one.path, "kind": "member"}],
+                "logicalLocations": [{"fullyQualifiedName": path, "kind": "member"} for path in paths],
             }
         ],
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},

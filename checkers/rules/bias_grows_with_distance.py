@@ -16,7 +16,7 @@ def judge(site: Site) -> Outcome:
         case "none":
             return Outcome("inapplicable", site.at("shear"), "no additive score path")
         case "table":
-            return Outcome("unknown", site.at("shear"), "a learned table of lags declares no sign")
+            return Outcome("inapplicable", site.at("shear"), "a learned table of lags declares no sign")
         case "input":
             if mixer.shear.sign == "increasing":
                 return _grows(site, "c_t = -log sigmoid(x) > 0 per step", {})
@@ -43,7 +43,7 @@ def _falls(site: Site, reason: str, evidence: dict[str, Quantity]) -> Outcome:
     if _vanishes_far_below(site.mixer.readout) or site.mixer.shear.is_identity:
         return Outcome("pass", site.at("shear"), reason, evidence=evidence)
     grows = "|phi| of a polynomial grows again far below 0, so a falling score need not be a falling weight"
-    return Outcome("unknown", site.at("readout"), f"{reason}; {grows}", evidence=evidence)
+    return Outcome("inapplicable", site.at("readout"), f"{reason}; {grows}", evidence=evidence)
 
 
 def _vanishes_far_below(readout: Readout) -> bool:

@@ -8,6 +8,7 @@ from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 
 FINE = 256  # positions whose phases half precision holds to a fraction of a radian
+SMALL = 0.0625  # radians: what float16 is off at the end of 256 positions
 
 
 def judge(site: Site) -> Outcome:
@@ -21,7 +22,13 @@ def judge(site: Site) -> Outcome:
     exact = 2 ** SIGNIFICANT_BITS[dtype]
     if seq_len <= (FINE if dtype in HALF else exact):
         return Outcome("pass", site.at("rotation.phase_dtype"), f"{dtype} holds the phases of {seq_len:,} positions")
-    distinct, error = distinct_positions(seq_len, exact), 0.5 * spacing(seq_len - 1.0, dtype)
+    distinct = distinct_positions(seq_len, exact)
+    largest = _largest_rounded(site) if distinct == seq_len else 1.0
+    error = 0.5 * spacing(largest * (seq_len - 1.0), dtype) if largest else 0.0
+    if error <= SMALL:
+        reason = f"{dtype} holds the phases of {seq_len:,} positions up to {error:.2g} radians"
+        evidence = {"phase_error": quantity(error, "radians")}
+        return Outcome("pass", site.at("rotation.phase_dtype"), reason, evidence=evidence)
     return Outcome(
         "fail",
         site.at("rotation.phase_dtype"),
@@ -34,9 +41,17 @@ def judge(site: Site) -> Outcome:
             "exact_up_to": quantity(exact, "positions"),
             "phase_error": quantity(error, "radians"),
         },
-        assumptions=("positions and angles are formed in this format; angles of about 1 radian per step",),
+        assumptions=("positions and angles are formed in this format; learned angles of about 1 radian per step",),
         fix=setting("safe", {site.at("rotation.phase_dtype"): "float32"}),
     )
+
+
+def _largest_rounded(site: Site) -> float:
+    """The largest angle per step whose phases are no integers: these are exact. A learned one counts as 1."""
+    rotation = site.mixer.rotation
+    if rotation.source != "constant":
+        return 1.0
+    return max((angle for angle in rotation.angles(site.mixer.key_dim) if not angle.is_integer()), default=0.0)
 
 
 @lru_cache(256)

@@ -9,6 +9,7 @@ from checkers.periodic import Growth, largest_growth
 from checkers.remedies import lasting_factor, narrowed_decay, rounded_down
 from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
+from designspace.decay import schedule
 from designspace.mixer import MixerSpec
 from designspace.spec import Dtype
 
@@ -19,11 +20,11 @@ ROUNDING = 1e-12
 def judge(site: Site) -> Outcome:
     """P6.2: sigma_max <= 1 of the n x n part (I - erase) rotation decay over the declared ranges."""
     mixer = site.mixer
-    if mixer.decay.hull[1] > 1.0:
-        return _decay_grows(site)
+    largest = _largest_factor(mixer)
+    if largest > 1.0:
+        return _decay_grows(site, largest)
     if not mixer.erase.is_identity:
         return _judge_erase(site)
-    largest = mixer.decay.hull[1]
     return _certified(site, "decay", f"sigma_max <= {largest:g}", {"sigma_max": quantity(largest, "per step")})
 
 
@@ -34,9 +35,16 @@ def _certified(site: Site, field: str, reason: str, evidence: dict[str, Quantity
     return Outcome("pass", site.at(field), f"{reason}{lifted}{_sheared(site.mixer)}", evidence=evidence)
 
 
-def _decay_grows(site: Site) -> Outcome:
+def _largest_factor(mixer: MixerSpec) -> float:
+    """The upper bound of the decay; of a constant one the largest on the schedule of the heads."""
+    decay = mixer.decay
+    if decay.source == "constant" and decay.granularity != "none":
+        return max(schedule(decay, mixer.heads.num_heads))
+    return decay.hull[1]
+
+
+def _decay_grows(site: Site, high: float) -> Outcome:
     """A positive upper bound of the log-decay, over what the support lets a query read."""
-    high = site.mixer.decay.hull[1]
     steps, rate = site.mixer.support.span(site.target.seq_len), math.log(high)
     evidence: dict[str, Quantity] = {
         "largest_factor": quantity(high, "per step"),

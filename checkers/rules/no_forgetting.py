@@ -11,11 +11,11 @@ def judge(site: Site) -> Outcome:
     decay = site.mixer.decay
     if decay.is_identity or decay.source == "constant":
         return Outcome("inapplicable", site.at("decay"), "no decay that could learn")
-    low, high = decay.range
+    low, high = decay.hull
     if low == high:
         return Outcome("inapplicable", site.at("decay.range"), f"the range leaves a = {low:g} alone")
     if decay.initial is None:
-        return Outcome("unknown", site.at("decay.initial"), "`decay.initial` is not declared")
+        return Outcome("inapplicable", site.at("decay.initial"), "`decay.initial` is not declared: no start to judge")
     highest = decay.initial[1]
     evidence = {"initial_factor": quantity(highest, "per step")}
     if highest == high == 1.0:

@@ -8,6 +8,7 @@ from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.cost import DTYPE_BYTES, MixerCost, state_rows
 from designspace.mixer import MixerSpec
+from designspace.readout import Relu
 
 Evidence = Mapping[str, Quantity]
 
@@ -25,7 +26,26 @@ def judge(site: Site) -> Outcome:
     if mixer.lifted_dim is not None:
         reason = f"phi is linear after a finite lift of {mixer.lifted_dim} rows per head: one sum serves every query"
         return Outcome("pass", site.at("readout"), reason, evidence=evidence)
+    special = _smaller_memory(mixer)
+    if special is not None:
+        reason = f"{special}, so a running sum may be enough; no form here makes use of it"
+        return Outcome("unknown", site.at("readout"), reason, evidence=evidence)
     return _quadratic(site, cost, evidence)
+
+
+def _smaller_memory(mixer: MixerSpec) -> str | None:
+    """Why the weights of a nonlinear phi may need less than all keys; None where nothing says so."""
+    features, still = mixer.features, mixer.evolution_is_identity
+    if still and features.map in ("ones", "static"):
+        return "queries and keys are constant"
+    if not isinstance(mixer.readout, Relu) or mixer.readout.is_capped:
+        return None
+    if still and (mixer.key_dim == 1 or features.map == "scaled_static"):
+        return "the score is a product of one number of the query and one of the key, which a relu takes apart by sign"
+    unmoved = mixer.rotation.is_identity and mixer.erase.is_identity
+    if features.is_nonnegative and unmoved and (mixer.shear.is_identity or mixer.shear.source == "table"):
+        return "scores of features without signs are never negative, and a relu is a power of them there"
+    return None
 
 
 def _numbers(cost: MixerCost, seq_len: int) -> Evidence:
@@ -153,6 +173,8 @@ rule = Rule(
     exceptions=(
         "An exponential readout with constant queries factorises (RWKV-4): the recurrence is finite.",
         "A window, a chunk or the taps of a convolution bound the cache; log-linear attention keeps log2 L states.",
+        "Constant queries and keys, a score of one channel under a relu, and a relu of features without signs: a"
+        " running sum may be enough, the answer is unknown.",
         "A learned table of lags under a linear phi is a convolution beside a finite state.",
         "The verdict is about the function: a linear readout run as (Q K^T) V passes, with a remark.",
         "Counters of floating-point operations do not see this: fused attention looks linear to them.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from checkers.finding import quantity
-from checkers.rule import Context, Outcome, Rule, Site
+from checkers.rule import Context, Outcome, Rule
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.composition import Parallel
@@ -11,7 +11,7 @@ from designspace.mixer import MixerSpec
 
 
 def judge(context: Context) -> Iterable[Outcome]:
-    """Reach 1 + sum of (W - 1) over the layers; aligned chunks never let anything across their edges."""
+    """What the last output can depend on, layer by layer from the top: windows, chunks with their edges, taps."""
     if not context.sites:
         return []
     merged = (block.mixer for block in context.candidate.blocks)
@@ -25,10 +25,9 @@ def judge(context: Context) -> Iterable[Outcome]:
 
 
 def _judge_reach(context: Context) -> Outcome:
-    seq_len, spans = context.target.seq_len, widest_spans(context)
-    reach = _common_chunk(context.sites) or 1 + sum(
-        (spans[index] - 1) * block.repeat for index, block in enumerate(context.candidate.blocks)
-    )
+    seq_len = context.target.seq_len
+    reach = seq_len - _earliest(context)
+    spans = [span for site in context.sites if (span := step_span(site.mixer)) is not None]
     evidence = {
         "reach": quantity(reach, "tokens"),
         "layers": quantity(context.candidate.num_layers, "layers"),
@@ -36,13 +35,13 @@ def _judge_reach(context: Context) -> Outcome:
         "seq_len": quantity(seq_len, "tokens"),
     }
     if reach >= seq_len:
-        reason = f"the windows reach {reach:,} tokens back in depth"
+        reason = f"the last of {reach:,} tokens depends on the first one through the windows of the stack"
         return Outcome("pass", context.sites[0].path, reason, evidence=evidence)
     return Outcome(
         "fail",
         context.sites[0].at("support"),
-        f"every mixer reads a bounded span: together the layers reach {reach:,} tokens, fewer than the length"
-        f" {seq_len:,}.",
+        f"every mixer reads a bounded span: through all layers the last token depends on {reach:,} tokens, fewer than"
+        f" the length {seq_len:,}.",
         kind=Kind.MEMORY,
         evidence=evidence,
         assumptions=("information moves at most (span - 1) positions per layer",),
@@ -54,29 +53,42 @@ def step_span(mixer: MixerSpec) -> int | None:
 
     Beyond the taps of a filter the score is 0: such keys keep the weight phi(0).
     """
-    taps = mixer.lift.width if readouts.value(mixer.readout, 0.0) == 0.0 else None
-    spans = [span for span in (mixer.support.window, mixer.support.chunk, taps) if span is not None]
+    spans = [span for span in (mixer.support.window, mixer.support.chunk, _taps(mixer)) if span is not None]
     return min(spans) + max(mixer.io.short_conv.width - 1, 0) if spans else None
 
 
-def widest_spans(context: Context) -> list[int]:
-    """Tokens that a layer of each block reads: the widest of its branches, the token itself without a mixer."""
-    found = [1] * len(context.candidate.blocks)
+def _taps(mixer: MixerSpec) -> int | None:
+    return mixer.lift.width if readouts.value(mixer.readout, 0.0) == 0.0 else None
+
+
+def _earliest(context: Context) -> int:
+    """The first token, from 0, that the last output depends on."""
+    position = context.target.seq_len - 1
+    mixers: dict[int, list[MixerSpec]] = {}
     for site in context.sites:
-        span = step_span(site.mixer)
+        mixers.setdefault(site.located.block, []).append(site.mixer)
+    for index, block in reversed(list(enumerate(context.candidate.blocks))):
+        for _ in range(block.repeat):
+            before = position
+            position = min((_reads_from(mixer, before) for mixer in mixers.get(index, ())), default=before)
+            if position == before:
+                break
+    return position
+
+
+def _reads_from(mixer: MixerSpec, position: int) -> int:
+    """The first token, from 0, that an output at `position` of this layer depends on: a convolution of keys or values
+    reads on from the first visible key, one of the queries from the query.
+    """
+    support, conv, first = mixer.support, mixer.io.short_conv, 0
+    for span in (support.window, _taps(mixer)):
         if span is not None:
-            found[site.located.block] = max(found[site.located.block], span)
-    return found
-
-
-def _common_chunk(sites: tuple[Site, ...]) -> int | None:
-    """The largest chunk, if every mixer is chunked with its edges among theirs, and no convolution crosses them."""
-    chunks = [site.mixer.support.chunk for site in sites]
-    sizes = [chunk for chunk in chunks if chunk is not None]
-    crossed = any(site.mixer.io.short_conv.width > 1 for site in sites)
-    if crossed or len(sizes) < len(chunks) or any(max(sizes) % size for size in sizes):
-        return None
-    return max(sizes)
+            first = max(first, position - span + 1)
+    if support.chunk is not None:
+        first = max(first, position // support.chunk * support.chunk)
+    before = conv.width - 1
+    keys = first - before if {"k", "v"} & set(conv.on) else first
+    return max(min(keys, position - before if "q" in conv.on else position), 0)
 
 
 rule = Rule(
@@ -84,11 +96,13 @@ rule = Rule(
     name="short-reach",
     group="suspect",
     precision="very-high",
-    what="Every mixer is a window, a chunk or a convolution, and 1 + depth (W - 1) is below the target length.",
-    why="Information moves at most W - 1 positions per layer: the last token cannot depend on the first one.",
+    what="Every mixer is a window, a chunk or a convolution, and through all layers the last token of the target length"
+    " does not depend on the first one.",
+    why="Information moves at most W - 1 positions per layer, so windows reach 1 + depth (W - 1) tokens back; no depth"
+    " crosses the edge of aligned chunks.",
     exceptions=(
         "One mixer that reads the whole past, in any layer, lifts the limit.",
-        "A short convolution, or chunks with other edges, carry information across the edge of a chunk.",
+        "A short convolution, a window, or chunks with other edges may carry information across the edge of a chunk.",
         "Branches that read in orders of their own are not judged.",
     ),
     fix="Add depth, widen the windows, or mix in one recurrent or full-attention layer.",

@@ -47,15 +47,17 @@ def judge(context: Context) -> Iterable[Outcome]:
 def exponentials(site: Site) -> tuple[Part, ...]:
     """The exponential readout and the exponential gate of a mixer."""
     mixer = site.mixer
-    divided = mixer.normalization.sums_the_row or site.norm_divides_row
+    summed = mixer.normalization.sums_the_row
     found = []
     if mixer.readout.kind == "exponential":
         high = min(bounds.score_interval(mixer, site.target.seq_len)[1], mixer.readout.cap)
-        found.append(Part("the exponential readout", "readout.softcap", high, divided))
+        found.append(Part("the exponential readout", "readout.softcap", high, summed))
     if mixer.scaling.gate in ("exp", "exp_key"):
         cap = math.inf if mixer.scaling.cap is None else mixer.scaling.cap
         passed_on = readouts.homogeneous_degree(mixer.readout) is not None  # phi(c z) = c^d phi(z)
-        found.append(Part(f"the {mixer.scaling.gate} gate", "scaling.cap", cap, divided and passed_on))
+        found.append(
+            Part(f"the {mixer.scaling.gate} gate", "scaling.cap", cap, (summed or site.norm_divides_row) and passed_on)
+        )
     return tuple(found)
 
 
@@ -82,7 +84,9 @@ def _judge_part(site: Site, part: Part) -> Outcome:
             assumptions=ASSUMPTIONS,
             fix=_subtract_maximum(site),
         )
-    missing = "has no stabiliser and no bound" if stabiliser == "none" else f"has no bound, and {_why_kept(mixer)}"
+    missing = (
+        "has no stabiliser and no bound" if stabiliser == "none" else f"has no bound, and {_why_kept(mixer, part)}"
+    )
     return Outcome(
         "fail",
         site.at("execution.stabiliser" if stabiliser == "none" else "normalization.kind"),
@@ -94,10 +98,13 @@ def _judge_part(site: Site, part: Part) -> Outcome:
     )
 
 
-def _why_kept(mixer: MixerSpec) -> str:
-    """Why a maximum that is subtracted does not cancel."""
-    if mixer.normalization.sums_the_row or mixer.io.norm_is_per_head:
-        if mixer.scaling.gate in ("exp", "exp_key") and readouts.homogeneous_degree(mixer.readout) is None:
+def _why_kept(mixer: MixerSpec, part: Part) -> str:
+    """Why a maximum that is subtracted does not cancel: that of the scores against a row sum, that of the gates against
+    an output norm as well, where phi passes a factor on.
+    """
+    of_gate = part.field == "scaling.cap"
+    if of_gate and (mixer.normalization.sums_the_row or mixer.io.norm_is_per_head):
+        if readouts.homogeneous_degree(mixer.readout) is None:
             return "phi does not pass a factor of the score on, so no maximum cancels"
         return "the norm sees more than this row, so no maximum cancels"
     return "eta has no row sum in which a maximum cancels"
@@ -129,7 +136,8 @@ rule = Rule(
     why="exp overflows at 11.09 in float16 and 88.7 in bfloat16 and float32. One score of 151 (seen at n = 128) makes"
     " the row inf / inf.",
     exceptions=(
-        "A maximum cancels against a row sum or a per-head output norm: `row_max` is the default there.",
+        "The maximum of the scores cancels against a row sum: `row_max` is the default there. That of exponential gates"
+        " cancels against a per-head output norm as well.",
         "A softcap or a qk-norm with a fixed gain bounds the score; the bound is compared with the format.",
         "Capped gates (xLSTM-7B: 15) stay below float32's limit.",
         "A falling distance bias lowers scores only; learned norms, tables and rising biases bound nothing.",

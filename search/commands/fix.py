@@ -126,7 +126,7 @@ def _say(name: str, result: "Fixed", request: Request) -> None:
         typer.echo(f"{name}: {verb} {_counted(len(result.applied), 'finding')} ({listed})", err=True)
     for left in result.left:
         typer.echo(f"{name}: {left.finding.code} at {left.finding.path} not fixed: {left.reason}", err=True)
-    more = sum(one.fix is not None and one.fix.applicability == "unsafe" for one in result.report.active)
+    more = sum(one.fix is not None and one.fix.applicability == "unsafe" for one in apart(result.report.active))
     if more and not request.unsafe:
         typer.echo(f"{name}: {_counted(more, 'finding')} more with --unsafe-fixes, which change the function", err=True)
 

@@ -80,6 +80,14 @@ def degenerate(mixer: MixerSpec) -> str | None:
     if mixer.decay.hull[1] == 0.0:
         return "a decay of 0 keeps no key"
     constant = mixer.decay.granularity != "none" and mixer.decay.source == "constant"
+    if constant and set(schedule(mixer.decay, mixer.heads.num_heads)) == {0.0}:
+        return "every head forgets at once"
+    if mixer.features.map == "one_minus_decay" and mixer.decay.hull[0] == 1.0:
+        return "keys of a decay of 1 are 0"
+    if mixer.features.norm == "layernorm" and mixer.key_dim == 1:
+        return "the norm of one channel is 0"
+    if mixer.features.map == "dpfp" and mixer.heads.state_dim == 1:
+        return "the map of one channel is 0"
     if constant and gate != "none" and {0.0, 1.0} >= set(schedule(mixer.decay, mixer.heads.num_heads)):
         return "no head both writes and keeps"
     if (norm == "head_ln" and width <= 2) or (norm == "head_rms" and width == 1):
@@ -97,11 +105,12 @@ def stack_case(number: int) -> Candidate:
     return found.model_copy(update={"target": found.target.model_copy(update={"seq_len": SHORT, "task": "sequence"})})
 
 
-def cases(name: str, draw: Draw, steers: tuple[Draw, ...], *, specs: int, more: int) -> Iterator[Case]:
-    """`specs` random cases, then up to `more` steered ones."""
-    for number in range(specs):
+def cases(name: str, draw: Draw, steers: tuple[Draw, ...], *, specs: range, more: int) -> Iterator[Case]:
+    """The random cases of these numbers, then up to `more` steered ones."""
+    for number in specs:
         yield from _one(name, number, draw)
-    for number in range(STEERED, STEERED + (more if steers else 0)):
+    first = STEERED + specs.start
+    for number in range(first, first + (more if steers else 0)):
         yield from _one(name, number, steers[number % len(steers)])
 
 

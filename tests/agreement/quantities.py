@@ -84,10 +84,10 @@ def text(measured: Measurement, expected: Prediction) -> str:
     return f"{measured.value:.4g} ± {measured.uncertainty:.2g}, expected {expected.low:.4g} to {expected.high:.4g}"
 
 
-def agreements(specs: int, *, draws: int = DRAWS) -> dict[str, Agreement]:
-    """Every quantity over the first random specs."""
+def agreements(specs: int, *, first: int = 0, draws: int = DRAWS) -> dict[str, Agreement]:
+    """Every quantity over random specs from the number `first` on."""
     found: dict[str, Agreement] = {}
-    for number in range(specs):
+    for number in range(first, first + specs):
         try:
             candidate = mixer_case(number, seq_len=LENGTHS[-1])
         except ValueError:

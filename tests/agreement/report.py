@@ -1,6 +1,6 @@
 """Static verdicts held against measured ones, rule by rule, and predicted quantities against measured ones.
 
-.venv/bin/python -m tests.agreement.report --specs 2000
+.venv/bin/python -m tests.agreement.report --specs 2000 --first 50000 --jobs 2
 .venv/bin/python -m tests.agreement.report --specs 200 --rules score-scale,short-horizon
 .venv/bin/python -m tests.agreement.report --specs 200 --quantities
 .venv/bin/python -m tests.agreement.report --rules score-scale --show 21,101
@@ -13,6 +13,8 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import torch
@@ -25,9 +27,11 @@ from tests.agreement.judges import JUDGES
 from tests.agreement.judges.unprobed import UNPROBED
 from tests.agreement.quantities import Agreement, agreements
 
-OF_EACH = 10  # specs for each one of each verdict: 2,000 give 200 passes and 200 fails
+OF_EACH = 10  # specs for each decided one of each verdict: 2,000 give 200 passes and 200 fails
 SEARCHED = 30  # steered draws for one spec wanted, at most
+MEASURED = 3  # specs of one verdict that are measured for each decided one wanted, at most
 ANSWERS = ("pass", "fail", "unknown", "inapplicable")
+UNDECLARED = "is not declared"  # in the reason of an answer
 PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
 START, END = "<!-- measured: start -->", "<!-- measured: end -->"
 
@@ -38,6 +42,7 @@ class Tally:
 
     rule: str
     static: Counter[str] = field(default_factory=Counter)  # over the random specs
+    undeclared: int = 0  # of them, unknown because the spec leaves out where a decay starts
     agreed: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
     explained: Counter[str] = field(default_factory=Counter)
@@ -50,39 +55,45 @@ class Tally:
 
     @property
     def unknown_share(self) -> float:
-        """Unknown answers among those that judge."""
-        judged = sum(self.static[answer] for answer in ("pass", "fail", "unknown"))
-        return self.static["unknown"] / judged if judged else 0.0
+        """Unknown answers among those that judge, where the spec declares what the rule asks for."""
+        judged = sum(self.static[answer] for answer in ("pass", "fail", "unknown")) - self.undeclared
+        return (self.static["unknown"] - self.undeclared) / judged if judged else 0.0
 
 
-def tally(rule: str, judge: Judge, specs: int) -> Tally:
-    """`specs / 10` of each static verdict, measured."""
+def tally(rule: str, judge: Judge, specs: int, first: int = 0) -> Tally:
+    """`specs / 10` of each static verdict that a measurement decides."""
     found_, start = Tally(rule), time.monotonic()
-    wanted = max(specs // OF_EACH, 1)
-    for case in _wanted(rule, judge, specs, wanted, found_):
+    for case in _wanted(rule, judge, range(first, first + specs), found_):
         reading = judge.read(found(case.candidate, judge))
         if reading.verdict == "undecided":
             found_.undecided[case.answer] += 1
         elif reading.verdict == case.answer:
             found_.agreed[case.answer] += 1
-        elif any(explanation(rule, located.mixer) for located in case.candidate.mixers()):
-            found_.explained[case.answer] += 1
+        elif known := [one for located in case.candidate.mixers() if (one := explanation(rule, located.mixer))]:
+            counted = found_.undecided if known[0].undecided else found_.explained
+            counted[case.answer] += 1
         else:
             found_.wrong.append((case, reading))
     found_.seconds = time.monotonic() - start
     return found_
 
 
-def _wanted(rule: str, judge: Judge, specs: int, wanted: int, found_: Tally) -> Iterator[Case]:
-    """Cases with a pass or a fail until there are enough of both; all random ones are counted."""
-    missing = Counter({"pass": wanted, "fail": wanted})
+def _wanted(rule: str, judge: Judge, specs: range, found_: Tally) -> Iterator[Case]:
+    """Cases with a pass or a fail until enough of both are decided; all random ones are counted."""
+    wanted = max(len(specs) // OF_EACH, 1)
+    measured: Counter[str] = Counter()
+
+    def lacks(answer: str) -> bool:
+        return found_.decided(answer) < wanted and measured[answer] < MEASURED * wanted
+
     for case in cases(rule, judge.draw, judge.steers, specs=specs, more=SEARCHED * wanted):
-        if case.number < specs:
+        if case.number in specs:
             found_.static[case.answer] += 1
-        elif not +missing:
+            found_.undeclared += case.answer == "unknown" and UNDECLARED in case.reason
+        elif not (lacks("pass") or lacks("fail")):
             return
-        if missing[case.answer] > 0:
-            missing[case.answer] -= 1
+        if case.answer in ("pass", "fail") and lacks(case.answer):
+            measured[case.answer] += 1
             yield case
 
 
@@ -96,6 +107,7 @@ def line(one: Tally) -> str:
     """One row of the verdicts for people."""
     parts = [f"{one.rule:31}"]
     parts += [f"{answer} {one.static[answer]:4}" for answer in ANSWERS]
+    parts.append(f"({one.undeclared} undeclared)")
     for answer in ("pass", "fail"):
         more = f", {one.explained[answer]} explained" if one.explained[answer] else ""
         parts.append(
@@ -113,6 +125,8 @@ def main(arguments: list[str]) -> int:
     """Print the report; 1 where something disagrees without an explanation."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--specs", type=int, default=2000, help="random specs; a tenth of them of each verdict")
+    parser.add_argument("--first", type=int, default=0, help="number of the first random spec")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that measure rules at the same time")
     parser.add_argument("--rules", default="", help="names, separated by commas; all without it")
     parser.add_argument("--quantities", action="store_true", help="the predicted quantities alone")
     parser.add_argument("--compare", type=int, default=0, help="specs whose quantities are compared; all without it")
@@ -126,8 +140,8 @@ def main(arguments: list[str]) -> int:
             candidate = drawn(JUDGES[names[0]], number)
             print(number, candidate.model_dump(exclude_defaults=True, mode="json"))
         return 0
-    verdicts = [] if options.quantities else [_printed(tally(name, JUDGES[name], options.specs)) for name in names]
-    compared = {} if options.rules else agreements(options.compare or options.specs)
+    verdicts = [] if options.quantities else list(_tallies(names, options.specs, options.first, options.jobs))
+    compared = {} if options.rules else agreements(options.compare or options.specs, first=options.first)
     for name, one in compared.items():
         print(quantity_line(name, one))
         for spec, numbers in one.wrong:
@@ -135,6 +149,17 @@ def main(arguments: list[str]) -> int:
     if options.markdown:
         write(PAGE, page(verdicts, compared, options.specs, options.compare or options.specs))
     return 1 if any(one.wrong for one in verdicts) else 0
+
+
+def _tallies(names: list[str], specs: int, first: int, jobs: int) -> Iterator[Tally]:
+    """Every rule, as soon as it is measured, in the order of the names."""
+    with get_context("spawn").Pool(jobs) as pool:
+        yield from map(_printed, pool.imap(partial(_tally, specs=specs, first=first), names))
+
+
+def _tally(name: str, specs: int, first: int) -> Tally:
+    torch.set_num_threads(1)
+    return tally(name, JUDGES[name], specs, first)
 
 
 def _printed(one: Tally) -> Tally:
@@ -147,8 +172,8 @@ def _printed(one: Tally) -> Tally:
 def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, compared_specs: int) -> str:
     """The measured part of docs/agreement.md."""
     rows = [
-        f"| {one.rule} | {' / '.join(str(one.static[answer]) for answer in ANSWERS)} | {one.unknown_share:.0%} |"
-        f" {_share(one, 'pass')} | {_share(one, 'fail')} |"
+        f"| {one.rule} | {' / '.join(str(one.static[answer]) for answer in ANSWERS)} | {one.undeclared} |"
+        f" {one.unknown_share:.0%} | {_share(one, 'pass')} | {_share(one, 'fail')} |"
         for one in verdicts
     ]
     left = [
@@ -165,8 +190,9 @@ def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, comp
         [
             f"### Verdicts, {specs:,} random specs",
             "",
-            f"| rule | {' / '.join(ANSWERS)} | unknown of those judged | passes confirmed | fails confirmed |",
-            "|---|---|---|---|---|",
+            f"| rule | {' / '.join(ANSWERS)} | not declared | unknown of the others | passes confirmed |"
+            " fails confirmed |",
+            "|---|---|---|---|---|---|",
             *rows,
             "",
             "Disagreements left:",
@@ -197,7 +223,7 @@ def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, comp
 def _share(one: Tally, answer: str) -> str:
     decided, more = one.decided(answer), one.explained[answer]
     explained = f", {more} explained" if more else ""
-    share = f" ({(one.agreed[answer] + more) / decided:.1%})" if decided else ""
+    share = f" ({one.agreed[answer] / decided:.1%})" if decided else ""
     return f"{one.agreed[answer]} of {decided}{share}{explained}; {one.undecided[answer]} undecided"
 
 

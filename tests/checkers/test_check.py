@@ -63,7 +63,7 @@ def test_report_has_the_published_shape():
     assert set(data["summary"]) == {"errors", "warnings", "infos", "passed", "unknown"}
     assert set(data["verdicts"][0]) == {"code", "name", "principle", "verdict", "reason", "path", "evidence"}
     keys = (
-        "code name principle severity path span message evidence assumptions sources fix suppressed fingerprint probe"
+        "code name principle severity path span message evidence assumptions sources fix suppressed fingerprint probe also"
     )
     assert set(data["findings"][0]) == set(keys.split())
 

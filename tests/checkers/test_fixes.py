@@ -531,7 +531,7 @@ def test_suppressed_findings_are_not_fixed():
 
 
 def test_an_unsafe_fix_that_another_makes_needless_is_not_applied():
-    text = "mixer: {readout: {kind: exponential}}\n"
+    text = "mixer: {scaling: {gate: exp}}\n"
     before = judge(load_document(parse(text, "a.yaml")))
     assert {"CD601", "CD604"} <= {one.code for one in before.findings if one.fix and one.fix.edits}
     after: Fixed = fixed(text, "a.yaml", judge, unsafe=True)

@@ -31,6 +31,8 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
     for draw in range(subject.draws):
         signals = subject.signals(spec, draw, tokens, batch=1)
         steps = [definition.transition(spec, signals, step)[0] for step in range(tokens * spec.erase.rank)]
+        if not all(step.isfinite().all() for step in steps):
+            return
         norms.append(max(_norm(step) for step in steps))
         products.append(_largest_product(steps))
         commutators.append(_largest_commutator(_cores(spec, signals, steps)))
@@ -47,8 +49,8 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
 
 
 def _norm(matrix: Tensor) -> float:
-    """Largest singular value of any head."""
-    return float(torch.linalg.matrix_norm(matrix, ord=2).max())
+    """Largest singular value of any head; infinite where a product overflowed."""
+    return float(torch.linalg.matrix_norm(matrix, ord=2).max()) if matrix.isfinite().all() else math.inf
 
 
 def _largest_product(steps: list[Tensor]) -> float:

@@ -34,7 +34,7 @@ def quadratic(found: Found) -> Reading:
     if second / first >= DOUBLES and second >= MANY:
         return Reading("fail", text)
     gap, text = found.value(memory_gap(long)), f"{text}; gap {found.value(memory_gap(long))}"
-    if not found.spec.erase.is_identity:  # it wears keys away, so that few are left to count
+    if not (found.spec.erase.is_identity and found.spec.decay.is_identity):  # few of the keys are left to count
         return Reading("undecided", text)
     return Reading("pass" if gap == 0.0 and second / first <= SATURATES else "undecided", text)
 
@@ -53,7 +53,8 @@ def lifted_state(found: Found) -> Reading:
     streams = spec.heads.num_heads if spec.scaling.learnable or not spec.shear.is_identity else streams_of_values(spec)
     plain = streams * spec.heads.state_dim * (spec.heads.head_dim + spec.normalization.sums_the_row)
     if spec.lift.kind == "delay1":  # the previous key and value, which a cache has too
-        plain += raw_shapes(spec)["k"].channels + streams * spec.heads.head_dim if "k" in shapes else 0
+        plain += streams * (spec.heads.state_dim + spec.heads.head_dim)
+    plain += streams * spec.keeps_gate_maximum
     is_lifted = state > plain * DTYPE_BYTES[spec.execution.dtype.state]
     text = (
         f"state {state:.0f} bytes counted, cache {cache} bytes at {tokens} tokens{'' if is_lifted else ', not lifted'}"

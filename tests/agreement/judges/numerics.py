@@ -1,5 +1,7 @@
 """8xx: what number formats do to phases, slopes, products and cumulative decays, computed in the formats themselves."""
 
+import math
+
 import torch
 
 from designspace.candidate import Candidate
@@ -10,7 +12,8 @@ from workers.model import DTYPES
 MAX_FLOAT16 = 65504.0
 LOG_MAX = {"float16": 11.09, "bfloat16": 88.7}
 OUTPUT_LENGTH = 64
-OUTPUT_DRAWS = 4
+OUTPUT_DRAWS = 16
+NOISE = 3.0  # standard errors
 OUTPUT_BATCH = 16
 SHARE = 0.1
 EPS_FACTOR = 2.0  # either way: heads start at different scales
@@ -83,8 +86,11 @@ def half_precision_gate(found: Found) -> Reading:
 def output_eps(found: Found) -> Reading:
     """CD806: eps is more than a tenth of the mean square of what the output norm divides, heads at their smallest."""
     eps = found.spec.io.norm_eps
-    square = min(output_square(one) for one in (found.candidate, *ends(found.candidate)))
-    share, text = eps / max(square, 1e-300), f"eps {eps:g}, mean square of the output {square:.3g}"
+    measured = (output_square(one) for one in (found.candidate, *ends(found.candidate)))
+    square, noise = min(measured, default=(math.nan, 0.0), key=lambda one: one[0])
+    share, text = eps / max(square, 1e-300), f"eps {eps:g}, mean square of the output {square:.3g} ± {noise:.1g}"
+    if not math.isfinite(square) or square - noise <= eps / SHARE <= square + noise:
+        return Reading("undecided", text)
     if square == 0.0 or found.spec.support.mask == "none" or not found.spec.erase.is_identity:
         return Reading("undecided", f"{text}: no output that the scores of one key alone make")
     if SHARE / EPS_FACTOR <= share <= SHARE * EPS_FACTOR:
@@ -93,17 +99,22 @@ def output_eps(found: Found) -> Reading:
 
 
 @torch.inference_mode()
-def output_square(candidate: Candidate) -> float:
-    """Mean square of the last output over that of the values, after one token or after many, whichever is less."""
+def output_square(candidate: Candidate) -> tuple[float, float]:
+    """Mean square of the last output over that of the values, after one token (a full convolution) or after many,
+    whichever is less; and how far the mean of more draws may lie from it.
+    """
     mixer = subject(candidate)
     spec = mixer.scaled
     found = []
-    shortest = 2 if spec.support.mask == "strict" else 1
+    shortest = max(2 if spec.support.mask == "strict" else 1, spec.io.short_conv.width if spec.io.short_conv.on else 1)
     for length in (shortest, mixer.at_most(OUTPUT_LENGTH)):
         signals = [mixer.signals(spec, draw, length, batch=OUTPUT_BATCH) for draw in range(OUTPUT_DRAWS)]
-        outputs = [mixer.outputs(spec, draw, one)[:, -1].square().mean() for draw, one in enumerate(signals)]
-        values = [one.v.square().mean() for one in signals]
-        found.append(float(torch.stack(outputs).mean() / torch.stack(values).mean()))
+        outputs = torch.stack(
+            [mixer.outputs(spec, draw, one)[:, -1].square().mean() for draw, one in enumerate(signals)]
+        )
+        values = torch.stack([one.v.square().mean() for one in signals]).mean()
+        spread = NOISE * outputs.std() / math.sqrt(OUTPUT_DRAWS)
+        found.append((float(outputs.mean() / values), float(spread / values)))
     return min(found)
 
 

@@ -19,8 +19,8 @@ def fragile(found: Found) -> Reading:
     if None in fractions:
         return missing("near_zero_fraction")
     first, second, last = (fraction or 0.0 for fraction in fractions)
-    if found.spec.lift.kind == "momentum":
-        return Reading("undecided", "what a momentum block keeps of a key is not measured")
+    if found.spec.lift.kind in ("momentum", "delay1"):
+        return Reading("undecided", f"what `lift: {found.spec.lift.kind}` keeps of a key is not measured")
     gate, floor = closing_gate(found), has_floor(found)
     text = f"f = {first:.3f}, {second:.3f}, {last:.3f}; floor {floor}; gate {gate or 'none'}"
     if abs(last - ROBUST) <= TOLERANCE or abs(max(first, second) - FRAGILE) <= SMALL_TOLERANCE:

@@ -32,6 +32,8 @@ def rotary_pairs(found: Found) -> Reading:
     turning = definition.rotation(spec, signals, 1)
     still = torch.eye(turning.shape[-1], dtype=turning.dtype)
     moved = int(((turning - still).abs().amax((0, 1, 3)) > 0).sum())
+    if not moved:
+        return Reading("undecided", "every angle starts at 0")
     asked = spec.rotation.fraction * turning.shape[-1]
     return fails_where(abs(moved - asked) > EXACT, f"{moved} channels turn, {asked:g} of {turning.shape[-1]} asked")
 
