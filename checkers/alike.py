@@ -42,14 +42,17 @@ def _position(finding: Finding) -> tuple[list[tuple[bool, int, str]], str, str]:
 
 
 def _alike(one: Finding, other: Finding) -> bool:
-    """Both say the same, and what differs in their fixes is the block alone."""
+    """Both say the same, and their edits differ in the block alone."""
     edits = _inside(one)
-    same = one.evidence == other.evidence and one.assumptions == other.assumptions and one.probe == other.probe
-    return same and edits is not None and edits == _inside(other)
+    return edits is not None and edits == _inside(other) and _said(one) == _said(other)
+
+
+def _said(finding: Finding) -> tuple[object, ...]:
+    return finding.evidence, finding.assumptions, finding.probe, _with(finding.fix, ())
 
 
 def _inside(finding: Finding) -> list[Edit] | None:
-    """The edits with paths inside the block of the finding; None where it or one of them lies in no block or another."""
+    """The edits, their paths inside the block of the finding; None where it has none or an edit lies elsewhere."""
     block = BLOCK.match(finding.path)
     edits = _edits(finding)
     if block is None or not all(edit.path.startswith(block[0]) for edit in edits):

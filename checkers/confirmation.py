@@ -11,11 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from checkers import scores, zeros
+from checkers import scores, starts, zeros
 from checkers.finding import Fault, Probed
 from checkers.growth import SETTLED, typical_gain
-from checkers.initial_decay import heads as initial_heads
-from checkers.initial_decay import start_range
+from checkers.initial_decay import SCALAR_RATES, compiled_heads, start_range
 from checkers.projections import key_vector
 from checkers.rule import Context, Site
 from designspace.decay import between, half_life, schedule
@@ -35,6 +34,7 @@ SHORT_STEPS = 0.1  # absolute, of a half-life
 ENDLESS = 1e5  # steps: a factor of 1, but for the distance that a start keeps from the ends of its range
 MEDIAN_SQUARE = 0.4549  # of a squared standard normal
 MEDIAN_OF_TWO = math.log(2.0)  # of the mean of two
+MEDIAN_WITH_TAU = 0.3121  # of softplus(x) sigmoid(y), x and y standard normal
 LEAST_STEP = 1e-6
 EXACT = 1e-9  # float64 rounding, relative to the rms
 FORM = 1e-6  # difference of two forms in float64, relative to the rms
@@ -127,7 +127,9 @@ def score_std(site: Site, measured: Callable[[str], Measurement | None]) -> Iter
 def gain(site: Site, measured: Callable[[str], Measurement | None]) -> Iterator[Prediction]:
     """CD601: the root mean square of the gain over the heads as they start, at the length that was probed."""
     one = measured("output_gain")
-    if one is None or one.length is None or site.mixer.reads_target_length:  # a target longer than the probe
+    if one is None or one.length is None:
+        return
+    if site.mixer.reads_target_length and site.target.seq_len != one.length:  # a target longer than the probe
         return
     found = typical_gain(site.mixer, one.length)
     if found is not None:
@@ -148,7 +150,7 @@ def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
     if decay.source == "constant":
         longest, short = half_life(max(schedule(decay, site.mixer.heads.num_heads))), 1.0
     elif initial is None:
-        return
+        longest, short = _undeclared(site.mixer), 1.0
     elif decay.map == "one_minus_bk2":
         longest, short = half_life(_median_of_longhorn(site.mixer)), 1.0
     elif shares_step(site.mixer):
@@ -162,11 +164,44 @@ def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
     yield Prediction("longest_half_life", low - SHORT_STEPS, high + SHORT_STEPS)
 
 
+def _undeclared(mixer: MixerSpec) -> float:
+    """The 99 % quantile of the half-lives where no start is declared: the compiled mixer has biases of 0, or the rates
+    and step sizes of Mamba.
+    """
+    decay, streams = mixer.decay, stream_counts(mixer).value
+    if decay.map == "one_minus_bk2":
+        return half_life(_median_of_longhorn(mixer))
+    if shares_step(mixer):
+        return _of_default_rates(mixer, streams)
+    if decay.map == "complement":
+        gates = starts.gate_starts(mixer.scaling, streams, most=streams)
+        return max(half_life(starts.factor_at(decay, start)) for start, _ in gates)
+    if decay.map == "exp_softplus_tau" and decay.reads_input:
+        return half_life(max(decay.range[0], decay.range[1] * math.exp(-MEDIAN_WITH_TAU)))
+    return half_life(starts.factor_at(decay, 0.0))
+
+
+def _of_default_rates(mixer: MixerSpec, streams: int) -> float:
+    """Rates 1..n over the channels, or 1..16 over the heads; steps log-uniform over the heads."""
+    slots, (low, high) = decay_slots(mixer), mixer.decay.range
+    sizes = [starts.softplus(start) for start, _ in starts.gate_starts(mixer.scaling, streams, most=streams)]
+    first, last = SCALAR_RATES
+    rates = [1.0 + slot for slot in range(slots)]
+    pairs = [(rate, size) for size in sizes for rate in rates]
+    if slots == 1:
+        pairs = [(first + (last - first) * place / max(len(sizes) - 1, 1), size) for place, size in enumerate(sizes)]
+    found = sorted(half_life(max(low, high * math.exp(-rate * size))) for rate, size in pairs)
+    place = (1.0 - BELOW_TOP) * (len(found) - 1)
+    below = int(place)
+    above = min(below + 1, len(found) - 1)
+    return found[below] + (place - below) * (found[above] - found[below]) if found[below] < math.inf else math.inf
+
+
 def _median_of_longhorn(mixer: MixerSpec) -> float:
     """The largest median over the tokens of 1 - b k^2, k normal: the heads with the least write."""
     key, (low, high) = key_vector(mixer), mixer.decay.range
     square = 0.0 if key is None else key.square
-    write = min(head.slots[0].complement.mean for head in initial_heads(mixer))
+    write = min(head.slots[0].complement.mean for head in compiled_heads(mixer))
     in_pairs = 2 * mixer.rotation.pairs(mixer.key_dim) == mixer.key_dim  # the two channels take their mean square
     return high - (high - low) * write * square * (MEDIAN_OF_TWO if in_pairs else MEDIAN_SQUARE)
 
@@ -194,10 +229,18 @@ def _slowest(mixer: MixerSpec, initial: Range) -> float:
     above = BELOW_TOP * (streams * width - 1)
     place = count - 1 - (above / 2.0 if 2 * slots == width else above)
     low = int(place)
-    first, second = (half_life(between(initial, (index + 0.5) / count)) for index in (low, min(low + 1, count - 1)))
+    first, second = (_half_life(mixer, initial, (index + 0.5) / count) for index in (low, min(low + 1, count - 1)))
     if place == low or first == float("inf"):
         return first
     return first + (place - low) * (second - first)
+
+
+def _half_life(mixer: MixerSpec, initial: Range, position: float) -> float:
+    """Of the factor at a place of the initial range; a `complement` ends at 1, whatever its range."""
+    factor = between(initial, position)
+    if mixer.decay.map == "complement":
+        factor = starts.factor_at(mixer.decay, starts.preactivation(mixer.decay, factor))
+    return half_life(factor)
 
 
 def near_zero(site: Site, _measured: object) -> Iterator[Prediction]:

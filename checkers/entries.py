@@ -241,7 +241,8 @@ def told(one: Finding | Fault) -> str:
     if isinstance(one, Fault):
         return one.message
     probed = "" if one.probe is None else f" [probe: {probe_text(one.probe)}]"
-    return f"{one.message}{probed}" + (f" [also at {', '.join(ranges(other.path for other in one.also))}]" if one.also else "")
+    also = f" [also at {', '.join(ranges(other.path for other in one.also))}]" if one.also else ""
+    return f"{one.message}{probed}{also}"
 
 
 def expected_text(expected: tuple[float | None, float | None]) -> str:

@@ -18,7 +18,8 @@ from checkers.row import LOG_SIGMOID, ONE, Head, Row, row
 from checkers.row_energy import energy
 from designspace.decay import schedule
 from designspace.mixer import MixerSpec
-from designspace.readout import Exponential
+from designspace.readout import Exponential, Polynomial
+from designspace.recent import recent
 from designspace.scaling import DT_INITIAL
 from designspace.spec import Range
 
@@ -42,6 +43,7 @@ class Gain:
     slope: float
 
 
+@recent
 def output_gain(mixer: MixerSpec, seq_len: int) -> Gain | None:
     """G(seq_len) without any normalization; None where it is not derived, or no start is declared."""
     found, initial = _row(mixer, seq_len), initial_decay.start_range(mixer.decay)
@@ -97,7 +99,7 @@ def _row(mixer: MixerSpec, seq_len: int) -> Row | None:
 
 def _heads(mixer: MixerSpec) -> Iterator[Head]:
     """The heads of the initial grid."""
-    return (_head(mixer, start, slope) for start in initial_decay.heads(mixer) for slope in _slopes(mixer))
+    return (_head(mixer, start, slope) for start in initial_decay.compiled_heads(mixer) for slope in _slopes(mixer))
 
 
 def _head(mixer: MixerSpec, start: HeadStart, slope: float) -> Head:
@@ -166,8 +168,12 @@ def _corners(mixer: MixerSpec, initial: Range) -> Iterator[Head]:
 
 
 def _ends(mixer: MixerSpec, bounds: Range) -> Iterator[Head]:
+    """Heads at the ends of a range; of the slopes those at the ends where phi is monotone."""
+    slopes = _slopes(mixer)
+    if not isinstance(mixer.readout, Polynomial):
+        slopes = sorted({slopes[0], slopes[-1]})
     for factor in sorted(set(bounds)):
-        for slope in _slopes(mixer):
+        for slope in slopes:
             yield _head(mixer, HeadStart((fixed(mixer, factor),)), slope)
 
 
@@ -186,6 +192,9 @@ def gain_supremum(mixer: MixerSpec, seq_len: int) -> float:
     found, largest_gate = _row(mixer, seq_len), gate_bound(mixer)
     if found is None or math.isinf(largest_gate):
         return math.inf
+    if mixer.scaling.gate == "none" and mixer.decay.granularity == "none":  # nothing has a range
+        gain = output_gain(mixer, seq_len)
+        return math.inf if gain is None else gain.highest
     acts = not mixer.decay.is_identity
     tied = acts and (mixer.scaling.gate in ("complement", "sqrt_1_minus_a2") or mixer.decay.map == "complement")
     heads = _ends(mixer, mixer.decay.hull)

@@ -20,6 +20,7 @@ from designspace.spec import Range
 from designspace.streams import decay_slots, shares_step, stream_counts
 
 MOST = 8  # heads of a constant decay, and rates of a shared step, that are looked at
+SCALAR_RATES = (1.0, 16.0)  # arXiv 2405.21060
 ONE = Moments(1.0, 1.0)
 NONE = Moments(0.0, 0.0)
 
@@ -60,14 +61,17 @@ def start_range(decay: Decay) -> Range | None:
     return decay.initial_range
 
 
-@recent
 def heads(mixer: MixerSpec) -> tuple[HeadStart, ...]:
     """The heads of the initial grid; none where the decay declares no start."""
+    return compiled_heads(mixer) if mixer.decay.granularity == "none" or start_range(mixer.decay) is not None else ()
+
+
+@recent
+def compiled_heads(mixer: MixerSpec) -> tuple[HeadStart, ...]:
+    """The heads as the compiled mixer starts them: without a declared start at bias 0, or with the rates of Mamba."""
     decay = mixer.decay
     if decay.granularity == "none":
         return (UNIT,)
-    if start_range(decay) is None:
-        return ()
     if decay.source == "constant":
         return tuple(HeadStart((fixed(mixer, factor),)) for factor in schedule(decay, min(mixer.heads.num_heads, MOST)))
     streams, slots = stream_counts(mixer).value, decay_slots(mixer)
@@ -140,6 +144,8 @@ def _rates(mixer: MixerSpec, size: float, slots: int, head: tuple[int, int]) -> 
     A range of a starts at the largest A dt and ends at the smallest.
     """
     decay = mixer.decay
+    if start_range(decay) is None:
+        return _default_rates(slots, head)
     sizes = [max(one, starts.INSIDE) for one in mixer.scaling.initial or DT_INITIAL]
     top = max(decay.range[1], starts.INSIDE)
     start = start_range(decay) or decay.range
@@ -153,3 +159,12 @@ def _rates(mixer: MixerSpec, size: float, slots: int, head: tuple[int, int]) -> 
     if slots > 1:
         return [first + (last - first) * cell / (cells - 1) for cell in range(cells)]
     return [first + (last - first) * (index / (count - 1) if count > 1 else 0.0)]
+
+
+def _default_rates(slots: int, head: tuple[int, int]) -> list[float]:
+    """Rates where no start is declared: 1..n over the channels (Mamba), or over the heads 1..16 (Mamba-2)."""
+    if slots > 1:
+        cells = min(slots, MOST)
+        return [1.0 + (slots - 1.0) * (cell + 0.5) / cells for cell in range(cells)]
+    (low, high), (index, count) = SCALAR_RATES, head
+    return [low + (high - low) * (index / (count - 1) if count > 1 else 0.0)]

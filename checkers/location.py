@@ -7,7 +7,7 @@ from posixpath import normpath
 from typing import get_args
 from urllib.parse import quote
 
-from checkers.finding import Fault, Finding, Place, Report, Severity
+from checkers.finding import Elsewhere, Fault, Finding, Place, Report, Severity
 
 NO_FILE = "specs"  # folder of the file that a candidate without one (catalogue, search) would be written to
 NOT_FILES = ("catalogue:", "<")
@@ -61,6 +61,6 @@ def uri(report: Report) -> str:
     return f"file://{path}" if path.startswith("/") else path
 
 
-def place(finding: Finding | Fault, report: Report) -> Place:
+def place(one: Finding | Fault | Elsewhere, report: Report) -> Place:
     """The region of the finding or fault; the first character of the file where the candidate has no document."""
-    return finding.span or Place(file=source_name(report), line=1, column=1, end_line=1, end_column=2)
+    return one.span or Place(file=source_name(report), line=1, column=1, end_line=1, end_column=2)

@@ -183,7 +183,7 @@ def _complement_key(mixer: MixerSpec) -> Vector:
         case "none":
             return bare
         case "sum":
-            return bare.times(1.0 / (width * found.mean))
+            return bare.times(_shrunk(mixer.features, norm, bare, width, width) / (width * found.mean))
         case "layernorm":
             variance = found.square - cross
             if variance <= NO_SPREAD * found.square:
@@ -193,7 +193,7 @@ def _complement_key(mixer: MixerSpec) -> Vector:
             return Vector(width, 0.0, 1.0, others, others, fixed, others * fixed)
         case _:
             length = math.sqrt(found.square * (width if norm == "l2" else 1.0))
-            return bare.times(1.0 / length)
+            return bare.times(_shrunk(mixer.features, norm, bare, width, width) / length)
 
 
 @lru_cache(CACHE)

@@ -144,7 +144,7 @@ def _key_scale(mixer: MixerSpec) -> Moments:
     """What the moments of the key already hold of the key factors of the slots: their average."""
     if mixer.features.map != "one_minus_decay" and mixer.scaling.gate != "step_power":
         return ONE
-    slots = [slot.key for head in initial_decay.heads(mixer) for slot in head.slots]
+    slots = [slot.key for head in initial_decay.compiled_heads(mixer) for slot in head.slots]
     mean, square = sum(one.mean for one in slots), sum(one.square for one in slots)
     return Moments(mean / len(slots), square / len(slots)) if mean > 0.0 else ONE
 

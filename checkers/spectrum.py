@@ -129,15 +129,20 @@ def _erases_one_direction(mixer: MixerSpec) -> bool:
     erase = mixer.erase
     common = mixer.decay.granularity != "diagonal" or mixer.decay.source == "constant"  # one number for each head
     still = mixer.rotation.is_identity and common
-    fixed = mixer.features.is_static or mixer.features.map == "scaled_static"
+    fixed = _keys_are_constant(mixer) or mixer.features.map == "scaled_static"
     return fixed and erase.direction != "free" and not erase.per_channel and still
+
+
+def _keys_are_constant(mixer: MixerSpec) -> bool:
+    """Keys that are parameters: static ones, and 1 - a of a decay that does not read the token."""
+    return mixer.features.is_static or (mixer.features.map == "one_minus_decay" and not mixer.decay.reads_input)
 
 
 def _is_one_step(mixer: MixerSpec) -> bool:
     """No part of A_t reads the token: every step is the same."""
     features, erase, decay = mixer.features, mixer.erase, mixer.decay
     moves = (decay.reads_input and decay.hull[0] < decay.hull[1]) or mixer.rotation.source == "input"
-    fixed = features.is_static or (features.map == "scaled_static" and features.norm == "l2")
+    fixed = _keys_are_constant(mixer) or (features.map == "scaled_static" and features.norm == "l2")
     return fixed and erase.direction != "free" and erase.gain[0] == erase.gain[1] and not moves
 
 

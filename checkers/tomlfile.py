@@ -15,6 +15,12 @@ from designspace.events import KeyPath, Mark
 
 BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 KEY = re.compile(r'"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|[A-Za-z0-9_-]+')
+MAX_PARTS = 64  # of a dotted key
+TOKEN = re.compile(  # comments and strings are passed whole, so that what they hold is no key
+    r'#[^\n]*|"""(?:[^\\]|\\.)*?"""|\'\'\'.*?\'\'\''
+    rf"|(?P<long>(?:(?:{KEY.pattern})[ \t]*\.[ \t]*){{{MAX_PARTS}}})|{KEY.pattern}|.",
+    re.DOTALL,
+)
 DOT = re.compile(r"[ \t]*\.[ \t]*")
 STRING = re.compile(r'"""(?:[^\\]|\\.)*?"""+|\'\'\'.*?\'\'\'+|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'', re.DOTALL)
 BARE = re.compile(r"[^,\]}#\r\n]+")  # a number, a boolean or a date
@@ -69,6 +75,7 @@ def _text(path: Path, name: str) -> str:
 def _parsed(text: str, name: str) -> dict[str, Any]:
     import tomllib  # only where a settings file exists
 
+    _refuse_long_keys(text, name)
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a number of thousands of digits is a plain ValueError
@@ -76,6 +83,14 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
         line = int(found[1]) if found and found[1] else len(text.splitlines()) or 1
         message = f"not a TOML file: {ERROR_PLACE.sub('', str(error)).strip()}; correct it."
         raise SpecError(message, file=name, line=line) from None
+
+
+def _refuse_long_keys(text: str, name: str) -> None:
+    """Raise on a dotted key of many parts: the time and the memory of the parser grow with the square of their number."""
+    for found in TOKEN.finditer(text):
+        if found["long"] is not None:
+            message = f"a dotted key has more than {MAX_PARTS} parts; settings have at most four."
+            raise SpecError(message, file=name, line=text.count("\n", 0, found.start()) + 1)
 
 
 def _node(data: Any, path: KeyPath, places: Places, start: Mark) -> Node:

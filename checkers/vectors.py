@@ -170,7 +170,7 @@ def normed(name: MapName, std: float, taps: int, norm: NormName, together: int, 
     odd, share = one.powers.mean == 0.0, one.fixed / one.powers.mean**2 if one.powers.mean else 1.0
     some = 1.0 - 0.5**together if name in ("relu", "relu_zero") else 1.0  # probability that a channel is not 0
     if norm == "layernorm":
-        return _centred(one, together, width)
+        return _centred(one, together, width).times(math.sqrt(some))
     if norm == "sum":
         signed = odd or name == "silu"
         return None if signed else _over_sum(_nodes(name, std, taps), together, width, share, some)
@@ -271,7 +271,7 @@ def softmax_pm(std: float, taps: int, norm: NormName, raws: int, together: int) 
             return _unit_exponentials(entries, raws, together)
         case "layernorm":
             growth = math.exp(min(std, MAX_STD) ** 2)
-            mirror, count = -1.0 / growth, 2 * together
+            mirror, count = -1.0 / growth if together > 1 else -1.0, 2 * together  # a pair alone is +-(1, -1)
             others = (-1.0 - mirror) / (count - 2) if count > 2 else 0.0
             return Vector(2 * raws, 0.0, 1.0, others, mirror, 0.0, 0.0).times(count**-0.5)
         case _:

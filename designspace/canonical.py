@@ -7,7 +7,7 @@ the target it covers seq_len where a mixer reads it (`length_kind: target`), and
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from itertools import chain, repeat
 from typing import Any, get_args, overload
@@ -133,10 +133,10 @@ def _block_function(block: Block) -> Block:
 
 
 def _json(form: Spec) -> str:
-    texts = _texts(form)
+    members = _members(form)
     if isinstance(form, Candidate) and _reads_target_length(form):
-        texts["target"] = f'{{"seq_len":{form.target.seq_len}}}'
-    return _object(texts)
+        members = sorted([*members, f'"target":{{"seq_len":{form.target.seq_len}}}'])
+    return _object(members)
 
 
 def _digest(text: str) -> str:
@@ -294,17 +294,17 @@ def _text(value: Any) -> str:
     encode = ENCODERS.get(kind)
     if encode is not None:
         return encode(value)
-    return f"[{','.join(map(_text, value))}]" if kind is tuple else _object(_texts(value))
+    return f"[{','.join(map(_text, value))}]" if kind is tuple else _object(_members(value))
 
 
-def _texts(record: Spec) -> dict[str, str]:
-    """JSON of what a record holds, by key."""
-    texts, values = {}, vars(record)
+def _members(record: Spec) -> list[str]:
+    """`"key":value` of what a record holds, by key."""
+    members, values = [], vars(record)
     for name, key, is_later, default in _keys(type(record)):
         item = values[name]
         if not is_later or item != default:
-            texts[key] = _part_text(item) if name in PARTS else _text(item)
-    return texts
+            members.append(f"{key}:{_part_text(item) if name in PARTS else _text(item)}")
+    return members
 
 
 @lru_cache(CACHED_PARTS)
@@ -313,16 +313,19 @@ def _part_text(part: Spec) -> str:
     return _text(part)
 
 
-def _object(texts: Mapping[str, str]) -> str:
-    return f"{{{','.join([f'{ENCODERS[str](key)}:{texts[key]}' for key in sorted(texts)])}}}"
+def _object(members: Sequence[str]) -> str:
+    return f"{{{','.join(members)}}}"
 
 
 @cache
 def _keys(kind: type[Spec]) -> tuple[tuple[str, str, bool, Any], ...]:
-    """Name, key in a file, whether it is left out at its default, and default, of every field that is function."""
+    """Name, key in a file (quoted), whether it is left out at its default, and default, of every field that is
+    function, by key.
+    """
     later = LATER.get(kind, ())
-    return tuple(
-        (name, field.alias or name, name in later, field.default)
+    found = (
+        (name, json.dumps(field.alias or name), name in later, field.default)
         for name, field in kind.model_fields.items()
         if name not in OUTSIDE
     )
+    return tuple(sorted(found, key=lambda one: one[1]))

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from designspace import readout as readouts
 from designspace.candidate import Block, Candidate, ModelSpec, Parallel
+from designspace.decay import schedule
 from designspace.mixer import MixerSpec
 from designspace.outside import Outside
 from designspace.recent import recent
@@ -200,11 +201,17 @@ def _state_values(mixer: MixerSpec) -> int:
         return 0
     own_shear = not mixer.shear.is_identity or (mixer.scaling.learnable and mixer.scaling.where != "after")
     count = stream_counts(mixer)
-    states = mixer.heads.num_heads if own_shear else count.value
+    states = mixer.heads.num_heads if own_shear or _own_decay(mixer) else count.value
     previous = count.key * mixer.key_dim + count.value * mixer.heads.head_dim if mixer.lift.kind == "delay1" else 0
     constant = 1 if 0 in readouts.monomials(mixer.readout) else 0  # the sum of the values, which no score enters
     numbers = (states * (rows - constant) + count.value * constant) * _columns(mixer)
     return numbers + _maxima(mixer, states) + previous
+
+
+def _own_decay(mixer: MixerSpec) -> bool:
+    """Heads that share keys and values keep states of their own: a constant decay differs from head to head."""
+    constant = mixer.decay.granularity != "none" and mixer.decay.source == "constant"
+    return constant and len(set(schedule(mixer.decay, mixer.heads.num_heads))) > 1
 
 
 def _maxima(mixer: MixerSpec, states: int) -> int:

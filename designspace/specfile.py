@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel
 
 from designspace import catalogue
-from designspace.candidate import MAX_NAME, Candidate
+from designspace.candidate import MAX_LAYERS, MAX_NAME, Candidate
 from designspace.document import Document, Entry, Node, parse, read
 from designspace.errors import SpecError
 from designspace.events import KeyPath, quoted
@@ -89,6 +89,7 @@ def load_document(document: Document) -> Loaded:
     """The candidate that `document` holds, with `use` expanded."""
     if "mixer" in document.data and "blocks" not in document.data:
         document = _one_layer(document)
+    _refuse_tall(document)
     try:
         data = expanded(document)
         if document.file[:1] != "<":
@@ -97,6 +98,16 @@ def load_document(document: Document) -> Loaded:
     except SpecError:
         _refuse_space(document)
         raise
+
+
+def _refuse_tall(document: Document) -> None:
+    """Raise on more blocks or branches than a stack may have, before any of them is made: aliases write them shortly."""
+    blocks = document.root.content["blocks"].node.content if "blocks" in document.data else None
+    if not isinstance(blocks, list):
+        return
+    if len(blocks) > MAX_LAYERS:
+        message = f"`blocks` has {len(blocks):,} items, more than {MAX_LAYERS}; write equal layers once, with `repeat`."
+        raise document.error(message, ("blocks",))
 
 
 def _refuse_space(document: Document) -> None:

@@ -14,9 +14,9 @@ from typing import Any, get_args
 
 from checkers.confirmation import LIMITS, Limit
 from checkers.edits import Replacement
-from checkers.entries import probe_text
+from checkers.entries import probe_text, ranges
 from checkers.explain import as_markdown, as_text, help_uri, page_name
-from checkers.finding import Fault, Finding, Fix, Report, Severity, fault_code
+from checkers.finding import Fault, Finding, Fix, Place, Report, Severity, fault_code
 from checkers.format import Format, Replaced
 from checkers.location import one_line, place, source_name, uri
 from checkers.principles import FAMILIES
@@ -149,30 +149,36 @@ def _results(
 
 def _result(one: Finding | Fault, report: Report, *, index: int, fingerprint: str) -> dict[str, Any]:
     """What findings and faults have in common. The message comes first: its first sentence is a title on GitHub."""
-    where = place(one, report)
-    probed, paths = (one.probe, one.paths) if isinstance(one, Finding) else (None, (one.path,))
-    text = f"{one.message.rstrip('.')}. At {one.path} of {source_name(report)}."
+    probed = one.probe if isinstance(one, Finding) else None
+    also = one.also if isinstance(one, Finding) else ()
+    paths = (one.path, *(other.path for other in also))
+    related = [_location(other.path, place(other, report), report) for other in also]
+    text = f"{one.message.rstrip('.')}. At {', '.join(ranges(paths))} of {source_name(report)}."
     text += "" if probed is None else f" Probe: {probe_text(probed)}."
     return {
         "ruleId": one.code,
         "ruleIndex": index,
         "level": LEVELS[one.severity],
         "message": {"text": one_line(text)},
-        "locations": [
-            {
-                "physicalLocation": {
-                    "artifactLocation": {"uri": uri(report)},
-                    "region": {
-                        "startLine": where.line,
-                        "startColumn": where.column,
-                        "endLine": where.end_line,
-                        "endColumn": where.end_column,
-                    },
-                },
-                "logicalLocations": [{"fullyQualifiedName": path, "kind": "member"} for path in paths],
-            }
-        ],
+        "locations": [_location(one.path, place(one, report), report)],
+        **({"relatedLocations": related} if related else {}),
         "partialFingerprints": {"primaryLocationLineHash": fingerprint},
+    }
+
+
+def _location(path: str, region: Place, report: Report) -> dict[str, Any]:
+    return {
+        "physicalLocation": {"artifactLocation": {"uri": uri(report)}, "region": _region(region)},
+        "logicalLocations": [{"fullyQualifiedName": path, "kind": "member"}],
+    }
+
+
+def _region(place: Place) -> dict[str, int]:
+    return {
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
     }
 
 
@@ -203,18 +209,7 @@ def _fix(fix: Fix, report: Report, replacements: Sequence[Replacement]) -> dict[
     edits = "; ".join(
         f"remove {edit.path}" if edit.action == "remove" else f"set {edit.path} to {edit.value}" for edit in fix.edits
     )
-    changes = [
-        {
-            "deletedRegion": {
-                "startLine": one.place.line,
-                "startColumn": one.place.column,
-                "endLine": one.place.end_line,
-                "endColumn": one.place.end_column,
-            },
-            "insertedContent": {"text": one.inserted},
-        }
-        for one in replacements
-    ]
+    changes = [{"deletedRegion": _region(one.place), "insertedContent": {"text": one.inserted}} for one in replacements]
     return {
         "description": {"text": f"{fix.applicability}: {edits}."},
         "artifactChanges": [{"artifactLocation": {"uri": uri(report)}, "replacements": changes}],

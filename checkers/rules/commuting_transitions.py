@@ -19,13 +19,13 @@ def judge(context: Context) -> Iterable[Outcome]:
     """P4 per layer: scalar, diagonal and rotation parts commute; an input-dependent erase does not.
 
     One remark for the stack. None where CD401 excludes parity for all of it, as its finding says this too; and, unless
-    tracking is needed, none where nothing moves (CD301 says A_t = I) nor beside a mixer of another kind, where a
-    negative of one layer is none of the model.
+    tracking is needed, none where nothing moves (CD301 says A_t = I), none where a branch reads later tokens (CD907),
+    nor beside a mixer of another kind, where a negative of one layer is none of the model.
     """
     answers = {site.path: _answer(site) for site in context.sites}
     alike = all(answer == "fail" for answer, _, _ in answers.values())
     told = says_little(context.candidate, context.target) or parity_is_excluded(context.candidate)
-    tells = (alike or NEED in context.target.needs) and not told
+    tells = ((alike and context.candidate.is_causal) or NEED in context.target.needs) and not told
     first = next((path for path, (answer, _, _) in answers.items() if answer == "fail"), None)
     return [_outcome(site, *answers[site.path], told_by=_told_by(site, first, tells)) for site in context.sites]
 

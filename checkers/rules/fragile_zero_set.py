@@ -4,9 +4,11 @@ from checkers import scores, zeros
 from checkers.bounds import scores_are_nonnegative
 from checkers.finding import quantity
 from checkers.rule import Outcome, Rule, Site, per_mixer
+from checkers.rules import normalization_can_vanish
 from checkers.severity import Kind
 from checkers.zeros import Suppression
 
+VANISHES = "CD603"
 NEEDS = frozenset({"recall", "copying"})  # of a target that lives on picking single keys
 
 
@@ -28,14 +30,16 @@ def judge(site: Site) -> Outcome:
     positive = scores_are_nonnegative(mixer) and mixer.shear.is_identity
     where = "only on disjoint supports of positive features" if positive else "on a thin set"
     needed = not NEEDS.isdisjoint(site.target.needs)
-    kind = Kind.FRAGILE_WITH_GATE if needed else None
+    told = not gates and not needed and normalization_can_vanish.rests_on_eps(site)
+    kind = Kind.FRAGILE_WITH_GATE if needed and gates else None if gates or told else Kind.FRAGILE_WITHOUT_GATE
     return Outcome(
         "pass" if gates else "fail",
         site.at("readout"),
         f"by readout: fragile, phi is nearly zero {where} ({found.text}); {by_gate}.",
-        kind=kind if gates else Kind.FRAGILE_WITHOUT_GATE,
+        kind=kind,
         evidence=evidence,
         assumptions=(f"scores are N(0, s^2) with s = 1, 4, 16; near zero is |phi| <= {limits.near_zero:g} E|phi|",),
+        told_by=VANISHES if told else None,
     )
 
 
@@ -52,6 +56,8 @@ rule = Rule(
         " gate, with a remark where `target.needs` has recall or copying.",
         "Where phi(0) is not 0, a gate on the score switches nothing off and does not count; a forget gate under an"
         " exponential does.",
+        "Where only eps keeps a sum of positive features from 0, CD603 tells the cause, nearly orthogonal features: a"
+        " verdict without a finding, unless `target.needs` has recall or copying.",
         "Coefficients that do not depend on the token at all are the business of CD203.",
         "The near-zero fraction does not depend on the score scale for homogeneous readouts.",
     ),
@@ -63,7 +69,7 @@ rule = Rule(
         {"mixer": {"readout": {"kind": "polynomial", "coefficients": [0.0, 0.0, 1.0]}}},
         "catalogue:gla",
     ),
-    fails=({"mixer": {"readout": {"kind": "identity"}}}, "catalogue:linear_elu_norm"),
+    fails=({"mixer": {"readout": {"kind": "identity"}}}, "catalogue:dsf_norm"),
     kinds=(
         Kind.FRAGILE_WITH_GATE,
         Kind.FRAGILE_WITHOUT_GATE,
@@ -79,6 +85,7 @@ rule = Rule(
         "shear",
         "lift.kind",
         "io.value_gate",
+        "normalization",
         "target.needs",
     ),
     check=per_mixer(judge),

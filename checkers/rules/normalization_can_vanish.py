@@ -5,11 +5,13 @@ import math
 from checkers import bounds
 from checkers.finding import Fix, Quantity, quantity, setting
 from checkers.rule import Outcome, Rule, Site, per_mixer
+from checkers.rules import stabiliser_missing
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
 from designspace.readout import Identity, Sigmoid
 
+STABILISER = "CD604"
 TYPICAL_EPS = 1e-6
 LEAST = 1e-30  # of a lower bound that counts as one
 
@@ -27,6 +29,15 @@ def judge(site: Site) -> Outcome:
             return Outcome("pass", site.at("normalization"), "eta = max(|sum|, 1) is at least 1")
         case "sum" | "sum_with_sink":
             return _judge_sum(site)
+
+
+def rests_on_eps(site: Site) -> bool:
+    """Positive features whose row sum only eps keeps from 0: they can be nearly orthogonal."""
+    mixer = site.mixer
+    if mixer.readout.kind != "identity" or not mixer.normalization.sums_the_row:
+        return False
+    found = judge(site)
+    return found.kind is Kind.NOTE and "eps" in found.evidence
 
 
 def _judge_sum(site: Site) -> Outcome:
@@ -144,13 +155,15 @@ def _positive_sum(site: Site, lowest: float) -> Outcome:
     if lowest > LEAST or _is_stabilised(mixer) or _has_a_constant_term(mixer):
         return _rows_sum_to_one(site, lowest)
     if eps == 0.0:
+        told = _needs_only_a_maximum(site)
         return Outcome(
             "fail",
             site.at("normalization.eps"),
             f"eta is positive but not bounded away from 0 ({_why_small(mixer)}), and eps = 0: the sum can round to 0.",
-            kind=Kind.ETA_UNBOUNDED,
+            kind=None if told else Kind.ETA_UNBOUNDED,
             evidence=_eps(site),
             fix=_add_eps(site),
+            told_by=STABILISER if told else None,
         )
     return Outcome(
         "pass",
@@ -180,6 +193,14 @@ def _why_zero(site: Site) -> str | None:
 def _is_stabilised(mixer: MixerSpec) -> bool:
     """Subtracting the maximum makes the largest term exp(0) = 1; under an exponential gate it still holds q . k."""
     return mixer.readout.kind == "exponential" and mixer.execution.stabiliser in ("row_max", "running_max")
+
+
+def _needs_only_a_maximum(site: Site) -> bool:
+    """CD604 reports that no maximum is subtracted, and with one the row sum is bounded too."""
+    execution = site.mixer.execution.model_copy(update={"stabiliser": "row_max"})
+    repaired = site.mixer.model_copy(update={"execution": execution})
+    bounded = _is_stabilised(repaired) or _has_a_constant_term(repaired)
+    return bounded and stabiliser_missing.repaired_by_maximum(site)
 
 
 def _has_a_constant_term(mixer: MixerSpec) -> bool:
@@ -238,7 +259,8 @@ rule = Rule(
     why="Dividing by a sum that crosses zero makes outputs of any size and either sign; identity features at n = 64"
     " give a negative eta for half of the queries. Half-precision sums of tiny positive terms round to 0 and give NaN.",
     exceptions=(
-        "The exponential with its maximum subtracted: the largest term is 1.",
+        "The exponential with its maximum subtracted: the largest term is 1. Where none is subtracted CD604 tells the"
+        " cause, and this rule has a verdict without a finding.",
         "max(|sum|, 1), exp(n_i), a count, and a sink in the denominator are bounded away from 0.",
         "1 + z changes sign, 1 + z + z^2 / 2 does not; with positive features, or |z| < 1 by a norm, neither does.",
         "A norm on q and k bounds the score from below, and with it every term exp(z) or sigmoid(z).",

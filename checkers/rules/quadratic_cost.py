@@ -8,7 +8,7 @@ from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.cost import DTYPE_BYTES, MixerCost, state_rows
 from designspace.mixer import MixerSpec
-from designspace.readout import Relu
+from designspace.readout import Exponential, Relu
 
 Evidence = Mapping[str, Quantity]
 
@@ -36,7 +36,7 @@ def judge(site: Site) -> Outcome:
 def _smaller_memory(mixer: MixerSpec) -> str | None:
     """Why the weights of a nonlinear phi may need less than all keys; None where nothing says so."""
     features, still = mixer.features, mixer.evolution_is_identity
-    if still and features.map in ("ones", "static"):
+    if features.map in ("ones", "static") and _moves_by_factors(mixer):
         return "queries and keys are constant"
     if not isinstance(mixer.readout, Relu) or mixer.readout.is_capped:
         return None
@@ -46,6 +46,13 @@ def _smaller_memory(mixer: MixerSpec) -> str | None:
     if features.is_nonnegative and unmoved and (mixer.shear.is_identity or mixer.shear.source == "table"):
         return "scores of features without signs are never negative, and a relu is a power of them there"
     return None
+
+
+def _moves_by_factors(mixer: MixerSpec) -> bool:
+    """Nothing is added to the scores but a table of the nearest, or what an exponential makes a factor of the key."""
+    alone = mixer.lift.kind == "none" and all(part.is_identity for part in (mixer.decay, mixer.rotation, mixer.erase))
+    factor = isinstance(mixer.readout, Exponential) and not mixer.readout.is_capped
+    return alone and (mixer.shear.is_identity or mixer.shear.source == "table" or factor)
 
 
 def _numbers(cost: MixerCost, seq_len: int) -> Evidence:

@@ -12,8 +12,9 @@ from checkers.rule import Outcome, Rule, Site, per_mixer
 from checkers.severity import Kind
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
-from designspace.spec import LARGEST, SMALLEST
+from designspace.spec import LARGEST, SMALLEST, Range
 
+SLACK = 1e-5  # relative, at the ends of a band
 BASE_DIGITS = 3  # significant, of a base that a fix writes
 NEUTRAL = ("none", 1.0)  # factors that leave the score alone
 
@@ -33,8 +34,8 @@ def judge(site: Site) -> Outcome:
         return _homogeneous(site, found)
     if found is None:
         return Outcome("unknown", site.at("features"), f"the score std is not predicted: {underived(mixer)}")
-    low, high = site.thresholds.score_scale.band
-    if low <= found.std <= high:
+    low, high = band = site.thresholds.score_scale.band
+    if _lies_in(band, found.std):
         return Outcome(
             "pass",
             site.at("scaling.base"),
@@ -80,9 +81,9 @@ def _homogeneous(site: Site, found: Spread | None) -> Outcome:
 
 
 def _is_void(site: Site) -> bool:
-    """The row sum or an output norm divides every factor that all heads share out again."""
+    """The row sum, a learned eta or an output norm divides every factor that all heads share out again."""
     mixer = site.mixer
-    if site.norm_divides_row or mixer.normalization.kind in ("sum", "sum_with_sink"):
+    if site.norm_divides_row or mixer.normalization.kind in ("sum", "sum_with_sink", "learned"):
         return True
     over_heads = mixer.io.output_norm in ("group_rms", "full_rms")
     before_gate = mixer.io.gate == "none" or mixer.io.order == "norm_then_gate"
@@ -99,8 +100,13 @@ def _is_learnable(mixer: MixerSpec) -> bool:
 
 
 def _in_wide_band(site: Site, spread: float) -> bool:
-    low, high = site.thresholds.score_scale.wide_band
-    return low <= spread <= high
+    return _lies_in(site.thresholds.score_scale.wide_band, spread)
+
+
+def _lies_in(band: Range, spread: float) -> bool:
+    """The spread is in the band, whose ends count as declared: the eps of a norm and rounding do not leave it."""
+    low, high = band
+    return low * (1.0 - SLACK) <= spread <= high * (1.0 + SLACK)
 
 
 def _factors_text(site: Site) -> str:
@@ -194,7 +200,7 @@ rule = Rule(
         "The factor may stand on q, on k, on both (n^-1/4 each), on the score, or in the initial weights (`q_std`, T5):"
         " all are multiplied.",
         "Homogeneous readouts (identity, relu^p, one monomial) only rescale the output: a remark at most, none where"
-        " CD601 judges that scale, or a norm or row sum divides it out.",
+        " CD601 judges that scale, or a norm, a row sum or a learned eta divides it out.",
         "The mean of the scores is reported apart: positive features have one, and a row sum does not see it.",
         "A trained checkpoint with an unusual scale (GPT-Neo) is info; so is 1 / n under muP.",
         "A learnable factor (`scaling.learnable`, a weighted norm) is one step less serious.",

@@ -54,7 +54,17 @@ def step_span(mixer: MixerSpec) -> int | None:
     Beyond the taps of a filter the score is 0: such keys keep the weight phi(0).
     """
     spans = [span for span in (mixer.support.window, mixer.support.chunk, _taps(mixer)) if span is not None]
+    if _norm_sees_phases(mixer):
+        return None
     return min(spans) + max(mixer.io.short_conv.width - 1, 0) if spans else None
+
+
+def _norm_sees_phases(mixer: MixerSpec) -> bool:
+    """A norm behind the rotation that depends on the phase, which is a sum over the whole past where angles read it."""
+    features = mixer.features
+    sees = features.norm == "sum" or features.norm_has_gain
+    turns = mixer.rotation.source == "input" and not mixer.rotation.is_identity
+    return sees and turns and features.norm_order == "after_rotation"
 
 
 def _taps(mixer: MixerSpec) -> int | None:
@@ -103,6 +113,8 @@ rule = Rule(
     exceptions=(
         "One mixer that reads the whole past, in any layer, lifts the limit.",
         "A short convolution, a window, or chunks with other edges may carry information across the edge of a chunk.",
+        "A sum norm or a norm with a learned gain behind a rotation by the token sees phases that add up over the whole"
+        " past, which lifts the limit as well.",
         "Branches that read in orders of their own are not judged.",
     ),
     fix="Add depth, widen the windows, or mix in one recurrent or full-attention layer.",

@@ -61,6 +61,11 @@ def exponentials(site: Site) -> tuple[Part, ...]:
     return tuple(found)
 
 
+def repaired_by_maximum(site: Site) -> bool:
+    """This rule reports an exponential of the mixer, and subtracting a maximum is its repair."""
+    return any(part.cancels and _judge_part(site, part).answer == "fail" for part in exponentials(site))
+
+
 def _judge_part(site: Site, part: Part) -> Outcome:
     mixer = site.mixer
     limit, stabiliser = LOG_MAX[mixer.execution.dtype.scores], mixer.execution.stabiliser

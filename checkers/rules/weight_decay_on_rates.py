@@ -33,13 +33,12 @@ def _spread(site: Site) -> Range | None:
 
 
 def holds_log_rates(mixer: MixerSpec) -> bool:
-    """a = exp(-A dt) or exp(-A) with a parameter log A: 0, where weight decay pulls it, is the rate 1."""
-    learned = mixer.decay.source == "learned" and mixer.decay.map == "exp_exp"
-    return mixer.decay.granularity != "none" and (mixer.scaling.gate == "dt" or learned)
+    """a = exp(-A dt) with a parameter log A: 0, where weight decay pulls it, is the rate 1."""
+    return mixer.decay.granularity != "none" and mixer.scaling.gate == "dt"
 
 
 def _remark(site: Site, start: Range, count: int) -> Outcome:
-    slow, fast = (site.mixer.scaling.initial or DT_INITIAL) if site.mixer.scaling.gate == "dt" else (1.0, 1.0)
+    slow, fast = site.mixer.scaling.initial or DT_INITIAL
     left = (half_life(math.exp(-fast)), half_life(math.exp(-slow)))
     return Outcome(
         "fail",
@@ -69,7 +68,8 @@ rule = Rule(
     exceptions=(
         "A trained checkpoint needs no recipe; a constant schedule has no parameter.",
         "Where the horizon is short from the start CD701 speaks, not this rule.",
-        "Gates that hold their decay in a projection (GLA, gated delta) are not judged.",
+        "Gates that hold their decay in a projection (GLA, gated delta), and learned decays without a step size"
+        " (RWKV-5), are not judged.",
     ),
     fix="Exclude A, D and the bias of dt from weight decay.",
     references=("github.com/state-spaces/mamba, mamba_simple.py, _no_weight_decay",),

@@ -119,6 +119,8 @@ def _fixable(report: "Report", request: Request) -> "Iterable[Finding]":
 
 def _say(name: str, result: "Fixed", request: Request) -> None:
     """What was fixed and what was not, on standard error."""
+    from checkers.alike import apart
+
     if result.applied:
         counts = Counter(f"{one.code} {one.name}" for one in result.applied)
         listed = ", ".join(f"{code}{f' x {count}' if count > 1 else ''}" for code, count in counts.items())

@@ -9,6 +9,7 @@ from random import Random
 from typing import Any, Literal, NamedTuple
 
 from checkers.rule import Context, Rule, all_rules
+from designspace import catalogue
 from designspace.candidate import Candidate, single
 from designspace.decay import schedule
 from designspace.mixer import MixerSpec
@@ -112,6 +113,16 @@ def cases(name: str, draw: Draw, steers: tuple[Draw, ...], *, specs: range, more
     first = STEERED + specs.start
     for number in range(first, first + (more if steers else 0)):
         yield from _one(name, number, steers[number % len(steers)])
+
+
+def published(name: str, longest: int) -> Iterator[tuple[str, Case]]:
+    """One layer of the first mixer of every catalogue entry, at its length or at the longest that is measured."""
+    for entry in catalogue.names():
+        found = catalogue.get(entry).candidate
+        first = next(found.mixers(), None)
+        if first is not None:
+            target = found.target.model_copy(update={"seq_len": min(found.target.seq_len, longest)})
+            yield entry, judged(name, 0, single(first.mixer, target=target))
 
 
 def _one(name: str, number: int, draw: Draw) -> Iterator[Case]:

@@ -41,6 +41,17 @@ def of_parameters(mixer: MixerSpec) -> bool:
     return mixer.features.is_static or mixer.lift.kind == "shift"
 
 
+def learned_sign(mixer: MixerSpec) -> bool:
+    """Features without signs behind a norm whose gain is learned."""
+    without = mixer.features.model_copy(update={"norm": "rms"}).is_nonnegative
+    return mixer.features.norm == "rms_weighted" and without
+
+
+def momentum(mixer: MixerSpec) -> bool:
+    """A velocity that adds up over many tokens."""
+    return mixer.lift.kind == "momentum"
+
+
 def random_features(mixer: MixerSpec) -> bool:
     """Exponential features of a fixed random matrix."""
     return mixer.features.map == "favor"
@@ -55,11 +66,6 @@ def constant_direction(mixer: MixerSpec) -> bool:
     """An erase along keys that have one direction whatever the token."""
     two = mixer.key_dim <= 2 and mixer.features.norm == "layernorm"
     return mixer.features.map in ("ones", "static", "scaled_static") or two
-
-
-def one_constant_head(mixer: MixerSpec) -> bool:
-    """A constant decay of a single head lies at the low end of its range."""
-    return mixer.decay.source == "constant" and mixer.heads.num_heads == 1
 
 
 FEW = 4  # channels
@@ -83,12 +89,35 @@ EXPLANATIONS = (
         "the bound is that of a key with one entry, which extreme inputs seldom meet",
         undecided=True,
     ),
-    Explanation(
-        "stabiliser-missing",
-        of_parameters,
-        "constant queries and keys, or taps",
-        "they are parameters, whose signs extreme inputs do not turn",
-        undecided=True,
+    *(
+        Explanation(
+            rule,
+            of_parameters,
+            "constant queries and keys, or taps",
+            "they are parameters, whose signs extreme inputs do not turn",
+            undecided=True,
+        )
+        for rule in ("stabiliser-missing", "normalization-can-vanish")
+    ),
+    *(
+        Explanation(
+            rule,
+            momentum,
+            "`lift: momentum`",
+            "the velocity grows over more tokens than extreme inputs have",
+            undecided=True,
+        )
+        for rule in ("stabiliser-missing", "normalization-can-vanish")
+    ),
+    *(
+        Explanation(
+            rule,
+            learned_sign,
+            "`norm: rms_weighted` over features without signs",
+            "scores get signs only where training turns a gain, which no input does",
+            undecided=True,
+        )
+        for rule in ("quadratic-cost", "normalization-can-vanish")
     ),
     *(
         Explanation(
@@ -114,12 +143,6 @@ EXPLANATIONS = (
         "an erase along keys of one direction",
         "steps along one direction commute with each other and with a factor that all channels share; the rule takes"
         " the direction of an erase to come from the token",
-    ),
-    Explanation(
-        "evolution-expands",
-        one_constant_head,
-        "a constant decay of one head",
-        "the schedule gives a single head the low end of the range; the rule judges the declared range",
     ),
     Explanation(
         "position-blind",

@@ -81,6 +81,7 @@ class Judge:
     draw: Draw = mixer_case
     steers: tuple[Draw, ...] = ()
     draws: int = DRAWS
+    longest: int = 2048  # target length of a catalogue entry, at most
 
 
 def found(candidate: Candidate, judge: Judge) -> Found:

@@ -1,13 +1,15 @@
 """Predicted quantities against measured ones: std, gain, slope, half-life, near-zero fractions, state bytes.
 
 Within, beside the uncertainty of the measurement: score std 15 %, growth gain 15 % and slope 0.1, half-life 10 %,
-near-zero fraction 0.02, state bytes equal (theory, section 3).
+near-zero fraction 0.02, state bytes equal (theory, section 3). A measurement that is less certain than half of the
+tolerance after many draws is undecided, and counted apart.
 """
 
 import math
 import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
 
 from checkers.confirmation import PREDICTIONS, Prediction
 from checkers.growth import SETTLED, typical_gain
@@ -21,8 +23,48 @@ from workers.probes.growth import LENGTHS
 PROBES = ("score_scale", "growth", "horizon", "selectivity", "state")
 RULES = ("score-scale", "numerator-grows", "short-horizon", "fragile-zero-set", "lifted-state-exceeds-cache")
 DRAWS = 6
+MORE = 4  # times the draws, at least, where the first ones decide nothing
+MOST_DRAWS = 160
+MARGIN = 1.5  # on the number of draws that should decide
+HOPELESS = 4  # times `MOST_DRAWS` that would be needed: not tried
+UNCERTAIN = 0.5  # of the tolerance: a measurement that is less certain decides nothing
 SLOPE = 0.1
 SLOPE_NAME = "output_gain_slope"
+
+
+Outcome = Literal["agreed", "wrong", "undecided", "not predicted"]
+
+
+class Comparison(NamedTuple):
+    """A measured quantity of a mixer and its prediction; None where nothing is predicted."""
+
+    measured: Measurement
+    expected: Prediction | None
+
+    @property
+    def quantity(self) -> str:
+        """Name of what is compared."""
+        return self.measured.quantity
+
+    @property
+    def outcome(self) -> Outcome:
+        """A measurement whose own uncertainty exceeds half of the tolerance decides nothing."""
+        if self.expected is None:
+            return "not predicted"
+        if self.excess > 1.0:
+            return "undecided"
+        return "agreed" if self.expected.confirmed(self.measured) else "wrong"
+
+    @property
+    def excess(self) -> float:
+        """Uncertainty of the measurement over the largest that decides."""
+        if self.expected is None or self.measured.uncertainty == 0.0:
+            return 0.0
+        if math.isinf(self.expected.high):  # how far the measurement stands from the limit
+            room = abs(self.measured.value - self.expected.low)
+        else:
+            room = UNCERTAIN * 0.5 * (self.expected.high - self.expected.low)
+        return self.measured.uncertainty / room if room > 0.0 else math.inf
 
 
 @dataclass
@@ -31,17 +73,41 @@ class Agreement:
 
     agreed: int = 0
     wrong: list[tuple[str, str]] = field(default_factory=list)  # name or number of the spec, and the numbers
+    undecided: int = 0
     not_predicted: int = 0
 
     @property
     def predicted(self) -> int:
-        """Specs with a prediction that was measured."""
+        """Specs with a prediction that a measurement decided."""
         return self.agreed + len(self.wrong)
 
+    def add(self, name: str, one: Comparison) -> None:
+        """Count one more spec."""
+        match one.outcome:
+            case "agreed":
+                self.agreed += 1
+            case "undecided":
+                self.undecided += 1
+            case "not predicted":
+                self.not_predicted += 1
+            case "wrong" if one.expected is not None:
+                self.wrong.append((name, text(one.measured, one.expected)))
 
-def compared(candidate: Candidate, *, draws: int = DRAWS) -> Iterator[tuple[Measurement, Prediction | None]]:
-    """Every measured quantity of the first mixer with its prediction; None where nothing is predicted."""
-    context = Context(candidate, tuple(probe(candidate, 0, only=PROBES, draws=draws)))
+
+def compared(candidate: Candidate, *, draws: int = DRAWS) -> Iterator[Comparison]:
+    """Every measured quantity of the first mixer with its prediction; noisy ones are measured again, with more draws."""
+    found = {one.quantity: one for one in _compared(candidate, PROBES, draws)}
+    for name in sorted({one.measured.probe for one in found.values() if one.outcome == "undecided"}):
+        worst = max(one.excess for one in found.values() if one.measured.probe == name)
+        wanted = math.ceil(MARGIN * worst**2 * max(one.measured.draws for one in found.values()))
+        if math.isfinite(worst) and wanted <= HOPELESS * MOST_DRAWS:
+            again = _compared(candidate, (name,), min(max(wanted, MORE * draws), MOST_DRAWS))
+            found |= {one.quantity: one for one in again if one.quantity in found}
+    yield from found.values()
+
+
+def _compared(candidate: Candidate, probes: tuple[str, ...], draws: int) -> Iterator[Comparison]:
+    context = Context(candidate, tuple(probe(candidate, 0, only=probes, draws=draws)))
     site = context.sites[0]
     found = {one.quantity: one for one in context.measurements if one.path == site.path}
     expected = {one.quantity: one for rule in _rules(site) for one in PREDICTIONS[rule](site, found.get)}
@@ -50,7 +116,7 @@ def compared(candidate: Candidate, *, draws: int = DRAWS) -> Iterator[tuple[Meas
         expected[SLOPE_NAME] = Prediction(SLOPE_NAME, slope - SLOPE, slope + SLOPE)
     for name in quantities(site):
         if name in found:
-            yield found[name], expected.get(name)
+            yield Comparison(found[name], expected.get(name))
 
 
 def quantities(site: Site) -> Iterator[str]:
@@ -92,12 +158,6 @@ def agreements(specs: int, *, first: int = 0, draws: int = DRAWS) -> dict[str, A
             candidate = mixer_case(number, seq_len=LENGTHS[-1])
         except ValueError:
             continue
-        for measured, expected in compared(candidate, draws=draws):
-            one = found.setdefault(measured.quantity, Agreement())
-            if expected is None:
-                one.not_predicted += 1
-            elif expected.confirmed(measured):
-                one.agreed += 1
-            else:
-                one.wrong.append((str(number), text(measured, expected)))
+        for one in compared(candidate, draws=draws):
+            found.setdefault(one.quantity, Agreement()).add(str(number), one)
     return found

@@ -20,8 +20,8 @@ from pathlib import Path
 import torch
 
 from designspace.candidate import Candidate
-from tests.agreement.cases import STEERED, Case, cases
-from tests.agreement.explained import EXPLANATIONS, explanation
+from tests.agreement.cases import STEERED, Case, cases, published
+from tests.agreement.explained import EXPLANATIONS, Explanation, explanation
 from tests.agreement.judge import Judge, Reading, found
 from tests.agreement.judges import JUDGES
 from tests.agreement.judges.unprobed import UNPROBED
@@ -29,7 +29,7 @@ from tests.agreement.quantities import Agreement, agreements
 
 OF_EACH = 10  # specs for each decided one of each verdict: 2,000 give 200 passes and 200 fails
 SEARCHED = 30  # steered draws for one spec wanted, at most
-MEASURED = 3  # specs of one verdict that are measured for each decided one wanted, at most
+MEASURED = 4  # specs of one verdict that are measured for each decided one wanted, at most
 ANSWERS = ("pass", "fail", "unknown", "inapplicable")
 UNDECLARED = "is not declared"  # in the reason of an answer
 PAGE = Path(__file__).parents[2] / "docs" / "agreement.md"
@@ -45,8 +45,11 @@ class Tally:
     undeclared: int = 0  # of them, unknown because the spec leaves out where a decay starts
     agreed: Counter[str] = field(default_factory=Counter)
     undecided: Counter[str] = field(default_factory=Counter)
+    beyond: Counter[str] = field(default_factory=Counter)  # what the probe cannot reach, whatever it would say
     explained: Counter[str] = field(default_factory=Counter)
     wrong: list[tuple[Case, Reading]] = field(default_factory=list)
+    published: Counter[str] = field(default_factory=Counter)  # catalogue entries: agreed, undecided, wrong
+    published_wrong: list[tuple[str, Case, Reading]] = field(default_factory=list)
     seconds: float = 0.0
 
     def decided(self, answer: str) -> int:
@@ -69,12 +72,35 @@ def tally(rule: str, judge: Judge, specs: int, first: int = 0) -> Tally:
             found_.undecided[case.answer] += 1
         elif reading.verdict == case.answer:
             found_.agreed[case.answer] += 1
-        elif known := [one for located in case.candidate.mixers() if (one := explanation(rule, located.mixer))]:
-            counted = found_.undecided if known[0].undecided else found_.explained
-            counted[case.answer] += 1
+        elif _known(rule, case):
+            found_.explained[case.answer] += 1
         else:
             found_.wrong.append((case, reading))
     found_.seconds = time.monotonic() - start
+    return found_
+
+
+def _known(rule: str, case: Case) -> Explanation | None:
+    """What is known of a candidate under this rule."""
+    known = (explanation(rule, located.mixer) for located in case.candidate.mixers())
+    return next((one for one in known if one is not None), None)
+
+
+def _is_beyond(rule: str, case: Case) -> bool:
+    known = _known(rule, case)
+    return known is not None and known.undecided
+
+
+def entries(found_: Tally, judge: Judge) -> Tally:
+    """The same with the catalogue held against its probes."""
+    for name, case in published(found_.rule, judge.longest):
+        if case.answer not in ("pass", "fail") or _is_beyond(found_.rule, case):
+            continue
+        reading = judge.read(found(case.candidate, judge))
+        agrees = {"undecided": "undecided", case.answer: "agreed"}.get(reading.verdict, "wrong")
+        found_.published[agrees] += 1
+        if agrees == "wrong":
+            found_.published_wrong.append((name, case, reading))
     return found_
 
 
@@ -92,7 +118,11 @@ def _wanted(rule: str, judge: Judge, specs: range, found_: Tally) -> Iterator[Ca
             found_.undeclared += case.answer == "unknown" and UNDECLARED in case.reason
         elif not (lacks("pass") or lacks("fail")):
             return
-        if case.answer in ("pass", "fail") and lacks(case.answer):
+        if case.answer not in ("pass", "fail") or not lacks(case.answer):
+            continue
+        if _is_beyond(rule, case):
+            found_.beyond[case.answer] += 1
+        else:
             measured[case.answer] += 1
             yield case
 
@@ -111,14 +141,21 @@ def line(one: Tally) -> str:
     for answer in ("pass", "fail"):
         more = f", {one.explained[answer]} explained" if one.explained[answer] else ""
         parts.append(
-            f"| {answer}: {one.agreed[answer]}/{one.decided(answer)} agree{more}, {one.undecided[answer]} undecided"
+            f"| {answer}: {one.agreed[answer]}/{one.decided(answer)} agree{more}, {one.undecided[answer]} undecided,"
+            f" {one.beyond[answer]} beyond the probe"
         )
-    return " ".join([*parts, f"| {one.seconds:.0f} s"])
+    return " ".join([*parts, f"| catalogue {_entries(one)} | {one.seconds:.0f} s"])
+
+
+def _entries(one: Tally) -> str:
+    """Catalogue entries that agree, of those decided."""
+    decided = one.published["agreed"] + one.published["wrong"]
+    return f"{one.published['agreed']} of {decided}; {one.published['undecided']} undecided"
 
 
 def quantity_line(name: str, one: Agreement) -> str:
     """One row of the quantities for people."""
-    return f"{name:31} {one.agreed}/{one.predicted} within tolerance, {one.not_predicted} not predicted"
+    return f"{name:31} {one.agreed}/{one.predicted} within tolerance, {one.undecided} undecided, {one.not_predicted} not predicted"
 
 
 def main(arguments: list[str]) -> int:
@@ -159,13 +196,15 @@ def _tallies(names: list[str], specs: int, first: int, jobs: int) -> Iterator[Ta
 
 def _tally(name: str, specs: int, first: int) -> Tally:
     torch.set_num_threads(1)
-    return tally(name, JUDGES[name], specs, first)
+    return entries(tally(name, JUDGES[name], specs, first), JUDGES[name])
 
 
 def _printed(one: Tally) -> Tally:
     print(line(one), flush=True)
     for case, reading in one.wrong:
         print(f"    {case.number}: {case.answer}, measured {reading.verdict}: {reading.numbers} | {case.reason}")
+    for entry, case, reading in one.published_wrong:
+        print(f"    {entry}: {case.answer}, measured {reading.verdict}: {reading.numbers} | {case.reason}")
     return one
 
 
@@ -173,26 +212,31 @@ def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, comp
     """The measured part of docs/agreement.md."""
     rows = [
         f"| {one.rule} | {' / '.join(str(one.static[answer]) for answer in ANSWERS)} | {one.undeclared} |"
-        f" {one.unknown_share:.0%} | {_share(one, 'pass')} | {_share(one, 'fail')} |"
+        f" {one.unknown_share:.0%} | {_share(one, 'pass')} | {_share(one, 'fail')} | {_entries(one)} |"
         for one in verdicts
     ]
     left = [
         f"- {one.rule} {case.number}: {case.answer}, measured {reading.verdict} ({reading.numbers}); {case.reason}"
         for one in verdicts
         for case, reading in one.wrong
+    ] + [
+        f"- {one.rule} {entry}: {case.answer}, measured {reading.verdict} ({reading.numbers}); {case.reason}"
+        for one in verdicts
+        for entry, case, reading in one.published_wrong
     ]
     sizes = [
-        f"| {name} | {one.agreed} of {one.predicted} ({one.agreed / max(one.predicted, 1):.1%}) | {one.not_predicted} |"
+        f"| {name} | {one.agreed} of {one.predicted} ({one.agreed / max(one.predicted, 1):.1%}) | {one.undecided} |"
+        f" {one.not_predicted} |"
         for name, one in compared.items()
     ]
     outside = [f"- {name} {number}: {numbers}" for name, one in compared.items() for number, numbers in one.wrong]
     return "\n".join(
         [
-            f"### Verdicts, {specs:,} random specs",
+            f"### Verdicts, {specs:,} random numbers",
             "",
             f"| rule | {' / '.join(ANSWERS)} | not declared | unknown of the others | passes confirmed |"
-            " fails confirmed |",
-            "|---|---|---|---|---|---|",
+            " fails confirmed | catalogue entries confirmed |",
+            "|---|---|---|---|---|---|---|",
             *rows,
             "",
             "Disagreements left:",
@@ -201,8 +245,8 @@ def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, comp
             "",
             f"### Predicted quantities, {compared_specs:,} random specs",
             "",
-            "| quantity | within tolerance | not predicted |",
-            "|---|---|---|",
+            "| quantity | within tolerance | undecided | not predicted |",
+            "|---|---|---|---|",
             *sizes,
             "",
             "Outside of the tolerance:",
@@ -211,7 +255,11 @@ def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, comp
             "",
             "### Explained",
             "",
-            *(f"- {one.rule}, {one.specs}: {one.reason}." for one in EXPLANATIONS),
+            *(f"- {one.rule}, {one.specs}: {one.reason}." for one in EXPLANATIONS if not one.undecided),
+            "",
+            "### Beyond the probes",
+            "",
+            *(f"- {one.rule}, {one.specs}: {one.reason}." for one in EXPLANATIONS if one.undecided),
             "",
             "### Without a probe",
             "",
@@ -223,8 +271,9 @@ def page(verdicts: list[Tally], compared: dict[str, Agreement], specs: int, comp
 def _share(one: Tally, answer: str) -> str:
     decided, more = one.decided(answer), one.explained[answer]
     explained = f", {more} explained" if more else ""
+    beyond = f", {one.beyond[answer]} beyond" if one.beyond[answer] else ""
     share = f" ({one.agreed[answer] / decided:.1%})" if decided else ""
-    return f"{one.agreed[answer]} of {decided}{share}{explained}; {one.undecided[answer]} undecided"
+    return f"{one.agreed[answer]} of {decided}{share}{explained}; {one.undecided[answer]} undecided{beyond}"
 
 
 def write(path: Path, measured: str) -> None:

@@ -131,8 +131,27 @@ def test_text_folds_what_deep_stacks_say_alike_and_counts_every_finding(sextant:
     assert "at blocks[0].mixer.scaling.base: score std 8 at" in text
     assert "at blocks[69].mixer.scaling.base: score std 560 at" in text
     assert "and 68 more between these two; --format concise shows each score_std = 8 to 560" in text
-    summary = report["summary"]
-    assert f"{summary['errors']} errors, {summary['warnings']} warnings, {summary['infos']} infos in " in text
+    assert (report["summary"]["errors"], report["summary"]["warnings"], report["summary"]["infos"]) == (70, 70, 1)
+    assert "70 errors, 70 warnings, 1 info in " in text
+
+
+def test_an_info_that_holds_for_many_layers_is_told_once(sextant: Run, folder: Path) -> None:
+    (folder / "deep.yaml").write_text("blocks:\n" + UNSOUND.removesuffix("\n").join(["- ", "\n- ", "\n- ", "\n"]))
+    report = json.loads(sextant("lint", "deep.yaml", "--format", "json").out)
+    (info,) = [finding for finding in report["findings"] if finding["severity"] == "info"]
+    assert (info["path"].partition(".")[0], len(info["also"])) == ("blocks[0]", 2)
+    assert [one["path"] for one in info["also"]] == [info["path"].replace("[0]", f"[{index}]") for index in (1, 2)]
+    assert [one["span"]["line"] for one in info["also"]] == [3, 4]
+    assert (
+        f"[also at blocks[1..2]{info['path'].removeprefix('blocks[0]')}]"
+        in sextant("lint", "deep.yaml", "--format", "concise").out
+    )
+    sarif = json.loads(sextant("lint", "deep.yaml", "--format", "sarif").out)["runs"][0]["results"]
+    (note,) = [result for result in sarif if result["level"] == "note"]
+    related = note["relatedLocations"]
+    assert [one["physicalLocation"]["region"]["startLine"] for one in related] == [3, 4]
+    places = [one["logicalLocations"][0]["fullyQualifiedName"] for one in related]
+    assert places == [one["path"] for one in info["also"]]
 
 
 def test_a_repeated_block_says_how_many_layers_it_is(sextant: Run, folder: Path) -> None:

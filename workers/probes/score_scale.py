@@ -58,8 +58,10 @@ def _score(subject: Subject, spec: MixerSpec, draw: int, *, batch: int = BATCH) 
     signals = subject.signals(spec, draw, warm + LENGTH, batch=batch)
     token = torch.arange(warm * rank, (warm + LENGTH) * rank) // rank
     query, key = signals.q[:, warm:], signals.k[:, warm * rank :] * terms.score_base(spec, signals)[:, None]
-    if spec.scaling.gate != "index":
-        key = key * terms.gate(spec, signals)[:, warm * rank :, :, None]
+    gate = terms.gate(spec, signals)
+    if spec.scaling.gate == "index":  # the place is `_position_factor`; a lift leaves a share of it
+        gate = gate * torch.arange(1, warm + LENGTH + 1, dtype=gate.dtype).repeat_interleave(rank)[:, None]
+    key = key * gate[:, warm * rank :, :, None]
     if signals.taps is not None:
         key = key * signals.taps[..., 0]
     if signals.rate is not None:

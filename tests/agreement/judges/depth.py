@@ -5,7 +5,7 @@ from random import Random
 from designspace.candidate import Block, Candidate, ChannelMixer, Skip
 from designspace.composition import Parallel
 from designspace.target import Target
-from tests.agreement.cases import SHORT, stack_case
+from tests.agreement.cases import SHORT, degenerate, stack_case
 from tests.agreement.judge import Found, Judge, Reading, fails_where, missing
 from tests.strategies import random_mixer
 
@@ -93,6 +93,8 @@ def windowed_stack(number: int) -> Candidate:
     for _ in range(layers):
         bound = rng.choice(({"window": rng.choice((2, 4, 7, 16)), "chunk": None}, {"window": None, "chunk": 8}))
         mixer = random_mixer(rng, fixed={"support": {"mask": "causal", **bound}, **LASTING})
+        if (nothing := degenerate(mixer)) is not None:
+            raise ValueError(f"nothing to measure: {nothing}.")
         blocks.append(Block(repeat=rng.choice((1, 2)), mixer=mixer))
     return Candidate(blocks=tuple(blocks), target=Target(seq_len=SHORT))
 
@@ -135,7 +137,9 @@ def averaging_stack(number: int) -> Candidate:
 
 
 JUDGES = {
-    "short-reach": Judge(short_reach, ("reach",), draw=lasting_stack, steers=(windowed_stack,), draws=6),
-    "reads-backwards": Judge(backwards, ("causality",), draw=stack_case, steers=(scanned_stack,), draws=2),
-    "rank-collapse": Judge(collapse, ("rank",), draw=stack_case, steers=(averaging_stack,), draws=6),
+    "short-reach": Judge(short_reach, ("reach",), draw=lasting_stack, steers=(windowed_stack,), draws=6, longest=SHORT),
+    "reads-backwards": Judge(
+        backwards, ("causality",), draw=stack_case, steers=(scanned_stack,), draws=2, longest=SHORT
+    ),
+    "rank-collapse": Judge(collapse, ("rank",), draw=stack_case, steers=(averaging_stack,), draws=6, longest=SHORT),
 }

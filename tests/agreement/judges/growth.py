@@ -9,6 +9,7 @@ from workers.probes.reached_steps import WIDTH
 
 LENGTH = 64  # that `growth` probes
 GROWTH_DRAWS = 6
+SEARCHING = 8  # draws of extreme inputs
 RAISED = 4.0
 GAIN_TOLERANCE = 0.15
 ROUNDING = 1e-6
@@ -97,6 +98,7 @@ JUDGES = {
         draw=mixers(seq_len=LENGTH),
         steers=steered(BARE, seq_len=LENGTH),
         draws=GROWTH_DRAWS,
+        longest=LENGTH,
     ),
     "evolution-expands": Judge(
         expands,
@@ -106,7 +108,7 @@ JUDGES = {
             {"decay": {"granularity": "diagonal", "range": (0.5, 1.25), "source": "input", "map": "sigmoid"}},
             {"erase": {"direction": "key", "gain": (0.0, 2.0), "per_channel": False}, "features": {"norm": "l2"}},
         ),
-        draws=2,
+        draws=SEARCHING,
     ),
     "normalization-can-vanish": Judge(
         vanishes,
@@ -116,7 +118,7 @@ JUDGES = {
             {"normalization": {"kind": "sum"}, "readout": {"kind": "relu"}},
             {"normalization": {"kind": "sum"}, "features": {"map": "elu+1"}},
         ),
-        draws=2,
+        draws=SEARCHING,
     ),
     "stabiliser-missing": Judge(
         overflows,
@@ -126,6 +128,6 @@ JUDGES = {
             {"readout": {"kind": "exponential"}, "normalization": {"kind": "sum"}},
             {"scaling": {"gate": "exp", "where": "score"}},
         ),
-        draws=2,
+        draws=SEARCHING,
     ),
 }

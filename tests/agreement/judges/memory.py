@@ -27,9 +27,15 @@ def quadratic(found: Found) -> Reading:
     short, long = LENGTHS[1:]
     sizes = {name: (found.value(name(short)), found.value(name(long))) for name in (kept, keys_read, memory_rank)}
     text = "; ".join(f"{name.__name__} {one}, {other}" for name, (one, other) in sizes.items())
-    for name in (kept, keys_read):
-        if sizes[name][0] and sizes[name][0] == sizes[name][1]:
-            return Reading("pass", text)
+    bounds = (found.spec.support.window, found.spec.support.chunk)
+    if any(bound is not None and bound >= short for bound in bounds):
+        return Reading("undecided", f"a support of {bounds} is no bound at the lengths measured")
+    if sizes[kept][0] and sizes[kept][0] == sizes[kept][1]:
+        return Reading("pass", text)
+    fades = not (found.spec.erase.is_identity and found.spec.shear.is_identity)
+    if sizes[keys_read][0] and sizes[keys_read][0] == sizes[keys_read][1]:
+        bounded = found.spec.lift.kind == "shift" or any(bound is not None for bound in bounds) or not fades
+        return Reading("pass" if bounded else "undecided", text)
     first, second = (max(rank or 0.0, 1.0) for rank in sizes[memory_rank])
     if second / first >= DOUBLES and second >= MANY:
         return Reading("fail", text)
