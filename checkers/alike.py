@@ -19,7 +19,7 @@ def together(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     for finding in sorted(findings, key=_position):
         group = [finding]
         if finding.severity == "info":
-            group = first.setdefault((finding.fingerprint, finding.message, finding.suppressed), group)
+            group = first.setdefault((finding.code, finding.message, finding.suppressed), group)
         if group[0] is finding:
             groups.append(group)
         elif _alike(group[0], finding):
@@ -69,12 +69,12 @@ def _joined(group: Sequence[Finding]) -> Finding:
     if not others:
         return first
     edits = tuple(edit for finding in group for edit in _edits(finding))
-    elsewhere = tuple(Elsewhere(path=one.path, span=one.span) for one in others)
+    elsewhere = tuple(Elsewhere(path=one.path, span=one.span, fingerprint=one.fingerprint) for one in others)
     return replaced(first, {"also": elsewhere, "fix": _with(first.fix, edits)})
 
 
 def _places(finding: Finding) -> list[Finding]:
-    here = Elsewhere(path=finding.path, span=finding.span)
+    here = Elsewhere(path=finding.path, span=finding.span, fingerprint=finding.fingerprint)
     places, edits = (here, *finding.also), _edits(finding)
     share = len(edits) // len(places)
     return [
@@ -83,6 +83,7 @@ def _places(finding: Finding) -> list[Finding]:
             {
                 "path": place.path,
                 "span": place.span,
+                "fingerprint": place.fingerprint,
                 "fix": _with(finding.fix, edits[index * share : (index + 1) * share]),
                 "also": (),
             },

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 from checkers.quadrature import Nodes
 from designspace import readout as readouts
@@ -13,6 +14,7 @@ LARGEST_EXPONENT = 340.0  # its square is still a finite float
 LARGEST_SCORE = 1e30  # the square of its fourth power too
 LARGEST_VARIANCE = LARGEST_SCORE * LARGEST_SCORE
 STEP = 0.75
+ANGLES = 16
 ROOT_2, ROOT_2PI = math.sqrt(2.0), math.sqrt(2.0 * math.pi)
 EVEN: Nodes = tuple((STEP * x, STEP * math.exp(-0.5 * (STEP * x) ** 2) / ROOT_2PI) for x in range(-5, 6))
 FAR, NEAR = math.sqrt(5.0 + math.sqrt(10.0)), math.sqrt(5.0 - math.sqrt(10.0))  # Gauss-Hermite of five nodes
@@ -32,6 +34,22 @@ def average(readout: Readout) -> Average:
             case Relu():
                 return _bounded(readout, _squared_relu)
     return _bounded(readout, _summed(readout))
+
+
+def over_angles(readout: Readout, width: int) -> Average:
+    """The same where z is a length times the cosine of two random directions of `width` channels, about its mean."""
+    return _bounded(readout, _summed(readout, _cosines(width)))
+
+
+@lru_cache(16)
+def _cosines(width: int) -> Nodes:
+    """Cosines of directions of `width` channels, with mean square 1; their density is sin^(width - 2) of the angle."""
+    if width == 1:
+        return ((-1.0, 0.5), (1.0, 0.5))
+    angles = [math.pi * (index + 0.5) / ANGLES for index in range(ANGLES)]
+    weights = [math.sin(angle) ** (width - 2) for angle in angles]
+    total, root = math.fsum(weights), math.sqrt(width)
+    return tuple((root * math.cos(angle), weight / total) for angle, weight in zip(angles, weights, strict=True))
 
 
 def _exponential(mean: float, variance: float) -> tuple[float, float]:
@@ -55,13 +73,13 @@ def _bounded(readout: Readout, formula: Average) -> Average:
     return bounded
 
 
-def _summed(readout: Readout) -> Average:
-    """By quadrature: phi between nodes of a wide normal, or under a narrow one."""
+def _summed(readout: Readout, nodes: Nodes | None = None) -> Average:
+    """By quadrature: phi between nodes of a wide normal, or under a narrow one; or at the nodes that are given."""
     phi = readouts.function(readout)
 
     def summed(mean: float, variance: float) -> tuple[float, float]:
         std, first, second = math.sqrt(variance), 0.0, 0.0
-        for x, weight in FEW if variance <= SMOOTH else EVEN:
+        for x, weight in nodes or (FEW if variance <= SMOOTH else EVEN):
             value = phi(mean + std * x)
             first += weight * value
             second += weight * value * value

@@ -4,6 +4,7 @@ An entry names a finding by its fingerprint (rule, path in the spec, values of t
 numbers and comments do not matter, and a change of what the rule reads makes the finding new.
 """
 
+import errno
 import json
 import os
 import tempfile
@@ -11,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -19,6 +20,7 @@ from checkers.alike import apart, together
 from checkers.check import summary
 from checkers.finding import Finding, Record, Report
 from designspace.errors import SpecError
+from designspace.events import quoted
 
 FOLDERLESS = ("catalogue:", "<")  # sources that are no file
 MAX_BYTES = 1 << 26  # of a baseline file
@@ -77,7 +79,7 @@ def load(path: Path) -> Baseline:
             content = stream.read(MAX_BYTES + 1)
         if len(content) > MAX_BYTES:
             raise SpecError(f"the file is larger than {MAX_BYTES >> 20} MiB; name a baseline.", file=str(path))
-        return Baseline.model_validate(json.loads(content.decode("utf-8")))
+        found = Baseline.model_validate(json.loads(content.decode("utf-8"), object_pairs_hook=_without_repeats))
     except FileNotFoundError:
         remedy = f"`--baseline write {path}` makes it."
         raise SpecError(f"no such baseline; {remedy}", file=str(path)) from None
@@ -97,6 +99,28 @@ def load(path: Path) -> Baseline:
     except (RecursionError, ValueError):  # what `json` cannot take although it is JSON
         message = "it nests too deep, or a number is too long, for a baseline; name another file."
         raise SpecError(message, file=str(path)) from None
+    except _RepeatedKeyError as error:
+        message = f"the key {quoted(error)} stands twice in one object; remove one, or write the baseline anew."
+        raise SpecError(message, file=str(path)) from None
+    keys = Counter((entry.source, entry.fingerprint) for entry in found.findings)
+    (source, fingerprint), count = next(iter(keys.most_common(1)), (("", ""), 0))
+    if count > 1:
+        message = (
+            f"{quoted(source)} has {count} entries of the fingerprint `{fingerprint}`; keep one, with their `count`."
+        )
+        raise SpecError(message, file=str(path))
+    return found
+
+
+class _RepeatedKeyError(Exception):
+    """An object of the file has a key twice."""
+
+
+def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise _RepeatedKeyError(next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1))
+    return found
 
 
 def save(path: Path, baseline: Baseline) -> None:
@@ -105,10 +129,11 @@ def save(path: Path, baseline: Baseline) -> None:
     Raises:
         SpecError: it cannot be written.
     """
-    text = json.dumps(baseline.model_dump(mode="json"), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(baseline.model_dump(), indent=2, ensure_ascii=False) + "\n"
+    content = text.encode("utf-8", "backslashreplace")  # a file name that is no text stands there as JSON escapes it
     try:
-        with tempfile.NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as stream:
-            stream.write(text)
+        with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as stream:
+            stream.write(content)
         try:
             os.chmod(stream.name, path.stat().st_mode if path.exists() else 0o666 & ~_umask())
             os.replace(stream.name, path)
@@ -226,6 +251,13 @@ def _stale(reports: Sequence[Report], baseline: Baseline, path: Path) -> Iterato
             seen = found[entry.source][entry.fingerprint] if entry.code in ran[entry.source] else entry.count
         else:
             is_file = not entry.source.startswith(FOLDERLESS)
-            seen = 0 if is_file and not (path.parent / entry.source).exists() else entry.count
+            seen = 0 if is_file and _is_gone(path.parent / entry.source) else entry.count
         if seen < entry.count:
             yield entry.model_copy(update={"count": entry.count - seen})
+
+
+def _is_gone(file: Path) -> bool:
+    try:
+        return not file.exists()
+    except OSError as error:  # a folder that may not be entered tells nothing; a name that is too long no file has
+        return error.errno == errno.ENAMETOOLONG

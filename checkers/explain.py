@@ -5,7 +5,8 @@ import textwrap
 from functools import cache
 from typing import Any
 
-from checkers.finding import Severity
+from checkers.confirmation import LIMITS, Limit
+from checkers.finding import Severity, fault_code
 from checkers.location import LEVELS
 from checkers.principles import FAMILIES
 from checkers.rule import Example, Rule, all_rules
@@ -16,6 +17,7 @@ from designspace.events import nearest, quoted
 
 WIDTH = 110
 FOLDER = "docs/rules"  # of the pages, in the repository
+FAULTS_PAGE = "probe-faults.md"  # in it
 DISTRIBUTION = "sextant-search"
 LINK = "Documentation"  # name of the project's link to `docs`, as pyproject.toml declares it
 CODE_SPAN = re.compile("(`[^`]+`)")
@@ -32,7 +34,7 @@ def find(selector: str) -> Rule:
     found = known.get(selector) or known.get(selector.upper()) or known.get(selector.lower())
     if found is not None:
         return found
-    close = nearest(selector, known)
+    close = nearest(selector, [*known, *map(fault_code, LIMITS)])
     remedy = f"did you mean `{close}`?" if close else "`sextant rules` lists them."
     raise SpecError(f"no rule is called {quoted(selector)}; {remedy}")
 
@@ -230,3 +232,42 @@ def flow(value: Any) -> str:
             return "{" + ", ".join(f"{key}: {flow(item)}" for key, item in value.items()) + "}"
         case _:
             return str(value)
+
+
+def fault(code: str) -> tuple[str, Limit] | None:
+    """The measured quantity and its limit for the code of a fault, such as `probe-later-tokens`; None for another."""
+    return next(((quantity, limit) for quantity, limit in LIMITS.items() if fault_code(quantity) == code.lower()), None)
+
+
+def fault_sentence(quantity: str, limit: Limit) -> str:
+    """What is wrong where a probe finds the fault, and what a sound form has."""
+    sound = f"`{quantity}` is {'at least' if limit.at_least else 'at most'} {limit.bound:g} in every sound form"
+    return (
+        f"{limit.fault[:1].upper()}{limit.fault[1:]}. A probe of the compiled module found it; the design of the mixer"
+        f" does not matter. {sound}, over the worst of the draws. Compare the form with the float64 definition."
+    )
+
+
+def fault_data(quantity: str, limit: Limit) -> dict[str, Any]:
+    """A fault as plain data."""
+    return {
+        "code": fault_code(quantity),
+        "quantity": quantity,
+        "what": fault_sentence(quantity, limit),
+        "bound": limit.bound,
+        "at_least": limit.at_least,
+        "severity": "error",
+        "page": f"{FOLDER}/{FAULTS_PAGE}",
+    }
+
+
+def fault_text(quantity: str, limit: Limit) -> str:
+    """A fault for a terminal."""
+    page = help_uri(FAULTS_PAGE) or f"{FOLDER}/{FAULTS_PAGE}"
+    lines = [*_section("What", fault_sentence(quantity, limit)), *_section("Page", page)]
+    return "\n".join((f"{fault_code(quantity)}  error, found by a probe", "", *lines)) + "\n"
+
+
+def fault_markdown(quantity: str, limit: Limit) -> str:
+    """A fault as Markdown."""
+    return f"# {fault_code(quantity)}\n\n{fault_sentence(quantity, limit)}\n"

@@ -122,10 +122,11 @@ class Fault(Record):
 
 
 class Elsewhere(Record):
-    """Another place that a finding is about."""
+    """Another place that a finding is about, with the name of the finding there."""
 
     path: str
     span: Place | None
+    fingerprint: str = ""
 
 
 class Finding(Record):

@@ -14,8 +14,9 @@ from checkers.bounds import gate_bound
 from checkers.initial_decay import HeadStart, fixed
 from checkers.projections import underived
 from checkers.quadrature import Moments, constant
-from checkers.row import LOG_SIGMOID, ONE, Head, Row, row
+from checkers.row import LOG_SIGMOID, ONE, Head, Row, expands, row
 from checkers.row_energy import energy
+from designspace import readout as readouts
 from designspace.decay import schedule
 from designspace.mixer import MixerSpec
 from designspace.readout import Exponential, Polynomial
@@ -26,6 +27,7 @@ from designspace.spec import Range
 SETTLED = 800.0  # gain above which a product of random factors expands: its mean square is that of the rarest draws
 QUARTER = 4
 EXPONENTIAL = ("exp", "exp_key")  # gates
+RARE = 3.5  # standard deviations: 1 of 4,000 draws is beyond
 SLOPES = 4  # distinct slopes of a shear that are looked at
 HALF = starts.UNBIASED.moments
 BOTH = 2.0 * HALF.square, 2.0 * HALF.mean**2  # E (l^2 + (1 - m)^2) and 2 E l (1 - m) for independent halves l, m
@@ -78,7 +80,26 @@ def typical_gain(mixer: MixerSpec, seq_len: int) -> float | None:
     heads = list(_heads(mixer))
     if found is None or not heads:
         return None
-    return _root(math.fsum(energy(found, head) for head in heads) / len(heads))
+    gain = _root(math.fsum(energy(found, head) for head in heads) / len(heads))
+    grows = gain > SETTLED and mixer.shear.is_identity and mixer.scaling.gate != "index"  # whatever its mean square is
+    return None if not grows and rare(mixer, found, heads) else gain
+
+
+def rare(mixer: MixerSpec, found: Row, heads: list[Head]) -> str | None:
+    """Why the mean square of the rows is that of draws that are seldom met; None where any few of them show it."""
+    nonlinear = not readouts.is_linear(mixer.readout)
+    degree = readouts.homogeneous_degree(mixer.readout) or max(readouts.monomials(mixer.readout), default=1)
+    if mixer.scaling.gate in EXPONENTIAL and mixer.scaling.cap is None:
+        logs = max(math.log(max(head.present.square / head.present.mean**2, 1.0)) for head in heads)
+        if 2.0 * degree * math.sqrt(logs) > RARE:
+            return f"the gate {mixer.scaling.gate} to the power {2 * degree:g} has its mean where few tokens have it"
+    if isinstance(mixer.readout, Exponential) and not mixer.readout.is_capped and not found.score.angles:
+        spread = abs(scores.score_base(mixer)) * math.sqrt(found.score.variance)
+        if 2.0 * spread * max(head.present.rms for head in heads) > RARE:
+            return "exp of scores this wide has its mean square where few keys have it"
+    if nonlinear and not mixer.erase.is_identity and any(expands(found, head) for head in heads):
+        return "phi of what an erase expands is that of typical keys, not of their mean square"
+    return None
 
 
 def not_derived(mixer: MixerSpec) -> str | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from checkers.check import check, summary
-from checkers.explain import cell, find, headline, page_name, prose, sections, worst
+from checkers.explain import FAULTS_PAGE, cell, find, headline, page_name, prose, sections, worst
 from checkers.finding import Report, fault_code
 from checkers.formats.text import format as text_format
 from checkers.principles import FAMILIES
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from designspace.specfile import Loaded
 
 INDEX = "README.md"
-FAULTS = "probe-faults.md"
 FIXES = ("safe", "unsafe", "display")
 SPEC, CONFIG = "example.yaml", "config.json"
 COMMAND = "python -m tests.references.rules"
@@ -29,7 +28,7 @@ NOTE = f"*Written by `{COMMAND}` from `checkers/rules`; edit the rule, not the p
 
 def pages() -> dict[str, str]:
     """Every page by file name."""
-    return {INDEX: index(), FAULTS: faults(), **{page_name(rule): page(rule) for rule in all_rules()}}
+    return {INDEX: index(), FAULTS_PAGE: faults(), **{page_name(rule): page(rule) for rule in all_rules()}}
 
 
 def page(rule: Rule) -> str:
@@ -70,7 +69,7 @@ def index() -> str:
             "What each rule finds, why it matters, when it is wrong, and how to fix it. A code never changes its"
             " meaning and is never used again. The levels are the worst of each rule; needs of the target and a"
             " settings file change them ([severities and settings](../lint.md#settings)). What only a probe of the"
-            f" implementation can find is on [a page of its own]({FAULTS}).",
+            f" implementation can find is on [a page of its own]({FAULTS_PAGE}).",
             "",
             "| code | name | finds | group | precision | new design | checkpoint | fixes |",
             "|---|---|---|---|---|---|---|---|",

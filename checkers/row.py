@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from checkers import directions, erased_growth, initial_decay, scores, starts
 from checkers.averages import LARGEST_EXPONENT
+from checkers.directions import Directed
 from checkers.erased_growth import Fading, HeavyBall
 from checkers.initial_decay import UNIT, HeadStart, Slot
 from checkers.projections import entry_powers
@@ -24,6 +25,7 @@ EXACT_LAGS = 8  # lags that are summed one by one; later ones in cells
 CELL = 1.4  # ratio of the ends of a cell of lags
 NARROW = 0.002  # variance of a logarithm that does not matter
 MANY_ANGLES = 16
+FEW_CHANNELS = 8  # of a cosine that is not nearly normal
 ONE = Moments(1.0, 1.0)
 PAIR: Nodes = ((-1.0, 0.5), (1.0, 0.5))  # Gauss-Hermite
 THREE: Nodes = ((-math.sqrt(3.0), 1.0 / 6.0), (0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0))
@@ -41,6 +43,7 @@ class Score:
         rest: variance from key to key.
         scatter: variance of |q|^2 over the square of its mean: how much the spread of a row varies.
         frozen: nothing varies from key to key.
+        angles: channels of two directions whose cosine the score is, where these are few; 0 for a normal score.
     """
 
     mean: float
@@ -49,6 +52,7 @@ class Score:
     scatter: float
     channels: int
     frozen: bool
+    angles: int = 0
 
     @property
     def variance(self) -> float:
@@ -137,7 +141,26 @@ def _score(mixer: MixerSpec) -> Score | None:
     shared = query.width * query.variance * key.mean**2
     every = shared + query.width * query.square * key.variance
     share = shared / every if every > 0.0 else 0.0
-    return Score(total.mean, variance * share, variance * (1.0 - share), query.scatter, query.width, frozen=key.frozen)
+    return Score(
+        total.mean,
+        variance * share,
+        variance * (1.0 - share),
+        query.scatter,
+        query.width,
+        frozen=key.frozen,
+        angles=_angles_between(mixer, query, key) if total.mean == 0.0 and shared == 0.0 else 0,
+    )
+
+
+def _angles_between(mixer: MixerSpec, query: Directed, key: Directed) -> int:
+    """Channels of queries and keys of a fixed length, where they are few and turn freely."""
+    features = mixer.features
+    free = features.map in ("identity", "scaled_static") and mixer.lift.kind != "shift"
+    fixed = query.scatter == 0.0 and key.scatter == 0.0 and features.norm_over == "head" and features.norm_on == "qk"
+    if not free or not fixed or mixer.decay.granularity == "diagonal" or mixer.rotation.attention_factor != 1.0:
+        return 0
+    width = 1 if key.on_line else query.width - (features.norm == "layernorm")
+    return width if 0 < width <= FEW_CHANNELS else 0
 
 
 def _key_scale(mixer: MixerSpec) -> Moments:
@@ -188,6 +211,12 @@ def _fading(row: Row, head: Head) -> Fading | HeavyBall | None:
     mean, square = (sum(slot.factor[at] for slot in slots) / len(slots) for at in (0, 1))
     make = erased_growth.heavy_ball if mixer.lift.kind == "momentum" else erased_growth.fading
     return make(mixer, query, key, Moments(mean, square))
+
+
+def expands(row: Row, head: Head) -> bool:
+    """One erase raises the mean square of a key."""
+    found = _fading(row, head)
+    return found is not None and found.after(1)[0] > 1.0
 
 
 def _fades_together(mixer: MixerSpec) -> bool:
@@ -251,7 +280,11 @@ def _lag(
 
 def _scale(mixer: MixerSpec, position: int) -> float:
     """What the place of a key, from 1, does to it: a gate by index, a short convolution that is not full yet."""
-    scale, ramp = 1.0 / position if mixer.scaling.gate == "index" else 1.0, _ramp(mixer)
+    scale, ramp = 1.0, _ramp(mixer)
+    if mixer.scaling.gate == "index":  # the first keys weigh most, so that those of their values count
+        scale, conv = 1.0 / position, mixer.io.short_conv
+        if "v" in conv.on and position < conv.width:
+            scale *= math.sqrt(position / conv.width)
     return scale * math.sqrt(position / ramp) if position < ramp else scale
 
 

@@ -70,8 +70,9 @@ def _shared_levels(mixer: MixerSpec) -> float:
 
 def _nonlinear(row: Row, lags: list[Lag], base: float) -> float:
     """Sum of E phi(z)^2, and what the rows share where values have a mean; z normal given gate and query."""
-    average = averages.average(_readout(row))
     drift, score = row.value_mean, row.score
+    readout = _readout(row)
+    average = averages.over_angles(readout, score.angles) if score.angles else averages.average(readout)
     shared = drift != 0.0 or score.frozen
     scatter = 0.0 if shared else _log_variance(score.scatter)  # else it may as well vary with the gate
     keys = [(lag, _sizes(lag, base, scatter)) for lag in lags]

@@ -37,7 +37,6 @@ class Kind(StrEnum):
     HORIZON_VANISHING = "longest half-life below two steps"
     HORIZON_SHORT = "longest half-life below an eighth of the length"
     HORIZON_LEARNABLE = "short at initialisation, but the gate can lengthen it"
-    HORIZON_ELSEWHERE = "short in this layer, another keeps the whole past"
     MEMORY = "capacity, reach or rank"
     NUMERICS = "number format or derivative"
     OVERFLOW = "a certain overflow"
@@ -110,7 +109,6 @@ TABLE: Mapping[Kind, Row] = MappingProxyType(
         Kind.HORIZON_VANISHING: Row("warning", "info", "error", _remembers),
         Kind.HORIZON_SHORT: Row("warning", "info"),
         Kind.HORIZON_LEARNABLE: Row("info", "info"),
-        Kind.HORIZON_ELSEWHERE: Row("info", "info"),
         Kind.MEMORY: Row("warning", "info"),
         Kind.NUMERICS: Row("warning", "warning"),
         Kind.OVERFLOW: Row("error", "error"),

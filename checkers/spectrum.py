@@ -12,6 +12,20 @@ from designspace.candidate import Candidate
 from designspace.mixer import MixerSpec
 from designspace.target import Target
 
+FIELDS_READ = (  # of the rules about what steps do to keys: they read whole stacks alike
+    "readout",
+    "decay",
+    "rotation",
+    "erase",
+    "lift",
+    "shear",
+    "features",
+    "heads.state_dim",
+    "scaling.gate",
+    "support",
+    "model.positions",
+    "target.needs",
+)
 LIFTS = {
     "shift": "a shift by one position",
     "delay1": "a delay by one token",

@@ -86,7 +86,7 @@ def _parsed(text: str, name: str) -> dict[str, Any]:
 
 
 def _refuse_long_keys(text: str, name: str) -> None:
-    """Raise on a dotted key of many parts: the time and the memory of the parser grow with the square of their number."""
+    """Raise on a dotted key of many parts: time and memory of a parser grow with the square of their number."""
     for found in TOKEN.finditer(text):
         if found["long"] is not None:
             message = f"a dotted key has more than {MAX_PARTS} parts; settings have at most four."

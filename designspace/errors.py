@@ -30,4 +30,13 @@ class SpecError(Exception):
 
     def __str__(self) -> str:
         where = ":".join(str(part) for part in (self.file, self.line) if part is not None)
-        return f"{where}: {self.message}" if where else self.message
+        return visible(f"{where}: {self.message}" if where else self.message)
+
+
+def visible(text: str) -> str:
+    """`text` on one line, with what a terminal or a log would obey (escape sequences, line breaks) as escapes."""
+    return text if text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    return character if character.isprintable() else character.encode("unicode_escape").decode("ascii")

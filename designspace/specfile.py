@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 CATALOGUE_PREFIX = "catalogue:"
 STANDARD_INPUT = "<stdin>"  # what `document.read` calls it
 SPEC_KEYS = {"sextant", "blocks", "mixer"}
+BLOCKS = "blocks"
 SPACE_KEY = "tasks"
 RANGE_KEYS = frozenset({"range", "log", "int"})  # of a hole for a number
 CONFIG_KEYS = {"model_type", "architectures", "ssm_cfg"}
@@ -101,13 +102,21 @@ def load_document(document: Document) -> Loaded:
 
 
 def _refuse_tall(document: Document) -> None:
-    """Raise on more blocks or branches than a stack may have, before any of them is made: aliases write them shortly."""
-    blocks = document.root.content["blocks"].node.content if "blocks" in document.data else None
-    if not isinstance(blocks, list):
-        return
-    if len(blocks) > MAX_LAYERS:
-        message = f"`blocks` has {len(blocks):,} items, more than {MAX_LAYERS}; write equal layers once, with `repeat`."
-        raise document.error(message, ("blocks",))
+    """Raise on more blocks or branches than a stack may have, before any is made: a few aliases write many."""
+    for path, items in _stacked(document.data):
+        if isinstance(items, list) and len(items) > MAX_LAYERS:
+            remedy = "write equal layers once, with `repeat`." if path == (BLOCKS,) else "remove some."
+            raise document.error(f"`{path[-1]}` has {len(items):,} items, more than {MAX_LAYERS}; {remedy}", path)
+
+
+def _stacked(data: Mapping[str, Any]) -> Iterator[tuple[KeyPath, Any]]:
+    """The lists of blocks and of branches with their paths."""
+    blocks = data.get(BLOCKS)
+    yield (BLOCKS,), blocks
+    for index, block in enumerate(blocks if isinstance(blocks, list) else ()):
+        mixer = block.get("mixer") if isinstance(block, dict) else None
+        if isinstance(mixer, dict):
+            yield (BLOCKS, index, "mixer", "parallel"), mixer.get("parallel")
 
 
 def _refuse_space(document: Document) -> None:

@@ -4,13 +4,14 @@ Only light modules are imported at the top here and in the commands: torch, ray,
 `sextant lint` must answer in well under one.
 """
 
+import io
 import os
 import sys
 import traceback
 
 import typer
 
-from designspace.errors import SpecError
+from designspace.errors import SpecError, visible
 from search.commands import catalogue, configs, demo, lint, probe, results, rules, show, specs, study, train
 
 EXIT_BAD_INPUT = 2  # also a bad configuration and an internal error
@@ -60,6 +61,9 @@ def options(
 
 def main() -> None:
     """Run the command line: exit 0 or 1 as the command says, 2 on bad input and on an internal error."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="replace")  # an encoding without a sign such as ± shows a ? for it
     try:
         app()
     except SpecError as error:
@@ -72,5 +76,5 @@ def main() -> None:
 def _fail(error: Exception, message: str) -> None:
     if os.environ.get("SEXTANT_DEBUG"):
         traceback.print_exception(error)
-    typer.echo(f"error: {message}", err=True)
+    typer.echo(f"error: {visible(message)}", err=True)
     sys.exit(EXIT_BAD_INPUT)

@@ -48,6 +48,8 @@ MAX_KEY = 16  # key channels of a small mixer
 MAX_TAPS = 16
 MAX_LIFTED = 1024  # rows of a state; wider ones are probed in the parallel form, or with narrower keys
 MAX_MODEL_DIM = 64
+MAX_WEIGHTS = 1 << 22  # numbers in a projection of few heads: keys of 1,024 channels take half a minute and 1.3 GB
+MAX_ALL_WEIGHTS = 1 << 25  # of all heads, which the horizons of a mixer need
 SMALL_VOCABULARY = 64
 SMALL_REPEAT = 2  # depth 2 is where a causal mask can begin to encode position
 TINY = 1.0e-300
@@ -102,6 +104,8 @@ def _measurements(
 ) -> Iterator[Measurement]:
     known: dict[MixerSpec, list[Measurement]] = {}
     for located in candidate.mixers():
+        if not_probed(candidate, located.mixer) is not None:
+            continue
         if located.mixer not in known:
             known[located.mixer] = [
                 one
@@ -112,9 +116,24 @@ def _measurements(
         yield from (one.model_copy(update={"path": located.path}) for one in known[located.mixer])
     if any(True for _ in candidate.outside()):
         return  # a stack with a mixer outside the grammar cannot be built
+    if any(not_probed(candidate, small(located.mixer)) is not None for located in candidate.mixers()):
+        return
     for name, unit in wanted.items():
         if unit.stack is not None:
             yield from unit.stack(Stack(name, WHOLE, seed, draws, candidate, form))
+
+
+def not_probed(candidate: Candidate, spec: MixerSpec) -> str | None:
+    """Why no probe builds the mixer; None where one does."""
+    heads = spec.heads
+    of_a_head = heads.state_dim * min(candidate.model.model_dim, max(MAX_MODEL_DIM, heads.state_dim))
+    for count, most in ((min(heads.num_heads, MAX_HEADS), MAX_WEIGHTS), (heads.num_heads, MAX_ALL_WEIGHTS)):
+        if count * of_a_head > most:
+            return (
+                f"{count:,} heads with keys of {heads.state_dim:,} channels have a projection of"
+                f" {count * of_a_head:,} numbers, more than the {most:,} that a probe builds"
+            )
+    return None
 
 
 @dataclass(frozen=True)

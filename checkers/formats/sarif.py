@@ -15,7 +15,7 @@ from typing import Any, get_args
 from checkers.confirmation import LIMITS, Limit
 from checkers.edits import Replacement
 from checkers.entries import probe_text, ranges
-from checkers.explain import as_markdown, as_text, help_uri, page_name
+from checkers.explain import FAULTS_PAGE, as_markdown, as_text, fault_sentence, help_uri, page_name
 from checkers.finding import Fault, Finding, Fix, Place, Report, Severity, fault_code
 from checkers.format import Format, Replaced
 from checkers.location import one_line, place, source_name, uri
@@ -30,7 +30,6 @@ BASELINE = "baseline "  # what `checkers.baseline` begins its reasons with
 TEXT_LIMIT = 1024  # characters of a description, GitHub
 MOST_RESULTS = 25_000  # of a run; GitHub refuses a run with more, and shows 5,000
 DIGITS = 16  # of the fingerprint of a fault
-FAULTS_PAGE = "probe-faults.md"
 LEVELS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "note"}
 PROBLEMS: Mapping[Severity, str] = {"error": "error", "warning": "warning", "info": "recommendation"}
 WORST_FIRST: tuple[Severity, ...] = get_args(Severity)
@@ -99,11 +98,7 @@ def _rule(rule: Rule) -> dict[str, Any]:
 
 def _fault_rule(quantity: str, limit: Limit) -> dict[str, Any]:
     code = fault_code(quantity)
-    sound = f"`{quantity}` is {'at least' if limit.at_least else 'at most'} {limit.bound:g} in every sound form"
-    text = (
-        f"{limit.fault[:1].upper()}{limit.fault[1:]}. A probe of the compiled module found it; the design of the mixer"
-        f" does not matter. {sound}, over the worst of the draws. Compare the form with the float64 definition."
-    )
+    text = fault_sentence(quantity, limit)
     return {
         "id": code,
         "name": code,

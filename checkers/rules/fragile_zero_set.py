@@ -30,13 +30,14 @@ def judge(site: Site) -> Outcome:
     positive = scores_are_nonnegative(mixer) and mixer.shear.is_identity
     where = "only on disjoint supports of positive features" if positive else "on a thin set"
     needed = not NEEDS.isdisjoint(site.target.needs)
-    told = not gates and not needed and normalization_can_vanish.rests_on_eps(site)
-    kind = Kind.FRAGILE_WITH_GATE if needed and gates else None if gates or told else Kind.FRAGILE_WITHOUT_GATE
+    told = not needed and normalization_can_vanish.judge(site).kind is Kind.NOTE
+    by_readout = None if told else Kind.FRAGILE_WITHOUT_GATE
+    besides_gate = Kind.FRAGILE_WITH_GATE if needed else None
     return Outcome(
         "pass" if gates else "fail",
         site.at("readout"),
         f"by readout: fragile, phi is nearly zero {where} ({found.text}); {by_gate}.",
-        kind=kind,
+        kind=besides_gate if gates else by_readout,
         evidence=evidence,
         assumptions=(f"scores are N(0, s^2) with s = 1, 4, 16; near zero is |phi| <= {limits.near_zero:g} E|phi|",),
         told_by=VANISHES if told else None,

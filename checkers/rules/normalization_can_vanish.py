@@ -31,15 +31,6 @@ def judge(site: Site) -> Outcome:
             return _judge_sum(site)
 
 
-def rests_on_eps(site: Site) -> bool:
-    """Positive features whose row sum only eps keeps from 0: they can be nearly orthogonal."""
-    mixer = site.mixer
-    if mixer.readout.kind != "identity" or not mixer.normalization.sums_the_row:
-        return False
-    found = judge(site)
-    return found.kind is Kind.NOTE and "eps" in found.evidence
-
-
 def _judge_sum(site: Site) -> Outcome:
     mixer = site.mixer
     by_bonus = mixer.support.read == "before" and bounds.lowest_value(mixer.readout, bounds.EVERYTHING) < 0.0
@@ -200,7 +191,8 @@ def _needs_only_a_maximum(site: Site) -> bool:
     execution = site.mixer.execution.model_copy(update={"stabiliser": "row_max"})
     repaired = site.mixer.model_copy(update={"execution": execution})
     bounded = _is_stabilised(repaired) or _has_a_constant_term(repaired)
-    return bounded and stabiliser_missing.repaired_by_maximum(site)
+    parts = stabiliser_missing.exponentials(site) if bounded else ()
+    return any(part.cancels and stabiliser_missing.judge_part(site, part).answer == "fail" for part in parts)
 
 
 def _has_a_constant_term(mixer: MixerSpec) -> bool:

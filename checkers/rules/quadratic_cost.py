@@ -38,6 +38,8 @@ def _smaller_memory(mixer: MixerSpec) -> str | None:
     features, still = mixer.features, mixer.evolution_is_identity
     if features.map in ("ones", "static") and _moves_by_factors(mixer):
         return "queries and keys are constant"
+    if still and _is_a_sign(mixer):
+        return "a norm leaves only the signs of the one number in queries and keys"
     if not isinstance(mixer.readout, Relu) or mixer.readout.is_capped:
         return None
     if still and (mixer.key_dim == 1 or features.map == "scaled_static"):
@@ -48,9 +50,19 @@ def _smaller_memory(mixer: MixerSpec) -> str | None:
     return None
 
 
+def _is_a_sign(mixer: MixerSpec) -> bool:
+    """Keys of one number each, which the norm of a head divides by its size."""
+    features = mixer.features
+    return (mixer.key_dim == 1 or features.map == "scaled_static") and (
+        features.norm != "none" and features.norm_over == "head"
+    )
+
+
 def _moves_by_factors(mixer: MixerSpec) -> bool:
     """Nothing is added to the scores but a table of the nearest, or what an exponential makes a factor of the key."""
-    alone = mixer.lift.kind == "none" and all(part.is_identity for part in (mixer.decay, mixer.rotation, mixer.erase))
+    alone = mixer.lift.kind in ("none", "delay1") and all(
+        part.is_identity for part in (mixer.decay, mixer.rotation, mixer.erase)
+    )
     factor = isinstance(mixer.readout, Exponential) and not mixer.readout.is_capped
     return alone and (mixer.shear.is_identity or mixer.shear.source == "table" or factor)
 
@@ -180,8 +192,8 @@ rule = Rule(
     exceptions=(
         "An exponential readout with constant queries factorises (RWKV-4): the recurrence is finite.",
         "A window, a chunk or the taps of a convolution bound the cache; log-linear attention keeps log2 L states.",
-        "Constant queries and keys, a score of one channel under a relu, and a relu of features without signs: a"
-        " running sum may be enough, the answer is unknown.",
+        "Constant queries and keys, one channel behind a norm, a score of one channel under a relu, and a relu of"
+        " features without signs: a running sum may be enough, the answer is unknown.",
         "A learned table of lags under a linear phi is a convolution beside a finite state.",
         "The verdict is about the function: a linear readout run as (Q K^T) V passes, with a remark.",
         "Counters of floating-point operations do not see this: fused attention looks linear to them.",

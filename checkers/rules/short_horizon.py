@@ -1,7 +1,5 @@
 """CD701 short-horizon: at initialisation every head forgets long before the target length."""
 
-from itertools import takewhile
-
 from checkers.finding import Quantity, quantity
 from checkers.initial_decay import start_range
 from checkers.remedies import lasting_start
@@ -11,8 +9,6 @@ from designspace import readout as readouts
 from designspace.decay import Decay, half_life, schedule
 from designspace.mixer import MixerSpec
 from designspace.spec import Range
-
-CODE = "CD701"
 
 
 def judge(site: Site) -> Outcome:
@@ -61,47 +57,28 @@ def _judge_start(site: Site, initial: Range) -> Outcome:
         return Outcome(
             "pass", site.at("decay"), f"longest initial half-life {steps:.3g} steps, {part}", evidence=evidence
         )
-    vanishing = steps < limits.vanishing
-    keeper = _keeper(site) if _may_lean(site, steps) else None
-    told = keeper is not None and _told_before(site)
+    vanishing, keeper = steps < limits.vanishing, _keeper(site)
+    if keeper is not None and not vanishing:
+        reason = f"the longest initial half-life is {steps:.3g} steps, below {part}, but {keeper} keeps the whole past"
+        return Outcome("pass", site.at("decay"), reason, evidence=evidence)
     range_can = half_life(decay.hull[1]) >= wanted
     gate_can = decay.source == "input" and range_can
     allows = "; the declared range allows longer ones" if range_can else ""
-    elsewhere = f"; {keeper} keeps the whole past" if keeper else ""
     return Outcome(
         "fail",
         site.at("decay.initial" if decay.initial is not None else "decay.range"),
         f"the longest initial half-life is {steps:.3g} steps (a = {initial[1]:.4g}),"
-        f" below {f'{limits.vanishing:g} steps' if vanishing else part} at length {seq_len:,}{allows}{elsewhere}.",
-        kind=None if told else _kind(vanishing=vanishing, gate_can=gate_can, elsewhere=keeper is not None),
+        f" below {f'{limits.vanishing:g} steps' if vanishing else part} at length {seq_len:,}{allows}.",
+        kind=_kind(vanishing=vanishing, gate_can=gate_can),
         evidence=evidence,
         fix=lasting_start(site),
-        told_by=CODE if told else None,
     )
 
 
-def _kind(*, vanishing: bool, gate_can: bool, elsewhere: bool) -> Kind:
+def _kind(*, vanishing: bool, gate_can: bool) -> Kind:
     if vanishing:
         return Kind.HORIZON_VANISHING
-    return Kind.HORIZON_LEARNABLE if gate_can else Kind.HORIZON_ELSEWHERE if elsewhere else Kind.HORIZON_SHORT
-
-
-def _may_lean(site: Site, steps: float) -> bool:
-    """Short, but no less than two steps, and not for a gate to lengthen."""
-    return site.mixer.decay.source != "input" and site.thresholds.short_horizon.vanishing <= steps < _wanted(site)
-
-
-def _told_before(site: Site) -> bool:
-    """An earlier layer of the stack leans on the same attention: one finding speaks for all."""
-    return any(_leans(other) for other in takewhile(lambda other: other.path != site.path, site.context.sites))
-
-
-def _leans(site: Site) -> bool:
-    mixer = site.mixer
-    if mixer.decay.is_identity or readouts.homogeneous_degree(mixer.readout) is None:
-        return False
-    initial = _start(mixer.decay, mixer.heads.num_heads)
-    return initial is not None and _may_lean(site, half_life(initial[1]))
+    return Kind.HORIZON_LEARNABLE if gate_can else Kind.HORIZON_SHORT
 
 
 def _keeper(site: Site) -> str | None:
@@ -128,7 +105,7 @@ def _evidence(site: Site, initial: Range) -> dict[str, Quantity]:
 
 MAMBA = {"granularity": "diagonal", "map": "exp_softplus"}
 rule = Rule(
-    code=CODE,
+    code="CD701",
     name="short-horizon",
     group="suspect",
     precision="high",
@@ -141,7 +118,7 @@ rule = Rule(
         "Below two steps it is an error only if the target needs recall, copying or long memory.",
         "A decay inside a nonlinear readout fades scores, not weights: not judged.",
         "Without a declared initial range the answer is unknown, unless the whole declared range lies on one side.",
-        "A constant or learned decay is info where a layer of full attention keeps the past (Lightning attention).",
+        "From two steps on it passes where a layer of full attention keeps the past (Lightning attention, Jamba).",
     ),
     fix="Declare and use an initial range that reaches exp(-8 ln 2 / L) = 1 - 5.5 / L, as Mamba's dt in [0.001, 0.1].",
     references=("arXiv 2312.00752, section 3.6", "github.com/state-spaces/mamba, readme, Initialization"),
@@ -155,7 +132,6 @@ rule = Rule(
         Kind.HORIZON_SHORT,
         Kind.HORIZON_VANISHING,
         Kind.HORIZON_LEARNABLE,
-        Kind.HORIZON_ELSEWHERE,
     ),
     fields_read=("decay", "readout", "target.seq_len", "target.needs"),
     check=per_mixer(judge),

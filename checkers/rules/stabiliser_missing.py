@@ -41,7 +41,7 @@ def judge(context: Context) -> Iterable[Outcome]:
         if not parts:
             yield Outcome("inapplicable", site.at("readout"), "no exponential in the readout or the scaling gate")
         for part in parts:
-            yield _judge_part(site, part)
+            yield judge_part(site, part)
 
 
 def exponentials(site: Site) -> tuple[Part, ...]:
@@ -61,12 +61,8 @@ def exponentials(site: Site) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def repaired_by_maximum(site: Site) -> bool:
-    """This rule reports an exponential of the mixer, and subtracting a maximum is its repair."""
-    return any(part.cancels and _judge_part(site, part).answer == "fail" for part in exponentials(site))
-
-
-def _judge_part(site: Site, part: Part) -> Outcome:
+def judge_part(site: Site, part: Part) -> Outcome:
+    """The answer on one exponential."""
     mixer = site.mixer
     limit, stabiliser = LOG_MAX[mixer.execution.dtype.scores], mixer.execution.stabiliser
     if part.bound <= limit:

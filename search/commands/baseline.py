@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import typer
 
+from designspace.errors import visible
+
 if TYPE_CHECKING:
     from checkers.baseline import Applied, Entry
     from checkers.finding import Report
@@ -64,7 +66,8 @@ def with_baseline(reports: "Sequence[Report]", request: tuple[Mode, str] | None)
 def _say_use(found: "Applied", path: Path) -> None:
     typer.echo(f"baseline {path}: {_counted(found.hidden, 'known finding')} hidden", err=True)
     for entry in found.stale[:SHOWN_STALE]:
-        typer.echo(f"stale: {entry.source}: {entry.code} {entry.name} at {entry.path} is not found any more", err=True)
+        text = f"stale: {entry.source}: {entry.code} {entry.name} at {entry.path} is not found any more"
+        typer.echo(visible(text), err=True)
     if found.stale:
         more = len(found.stale) - SHOWN_STALE
         rest = f"{more} more alike; " if more > 0 else ""

@@ -74,13 +74,13 @@ def _one(loaded: "Loaded", judge: Judge, request: Request) -> "Loaded":
     mark = BYTE_ORDER_MARK if content.startswith(BYTE_ORDER_MARK) else ""
     old = content.removeprefix(mark)
     result = fixed(old, name, judge, unsafe=request.unsafe)
-    _say(name, result, request)
-    if request.diff:
-        typer.echo(unified(old, result.text, name), nl=False)
-        return loaded
-    if result.text != old:
+    if not request.diff and result.text != old:
         replace_file(Path(name), content.encode(), (mark + result.text).encode())
-    return result.loaded
+    _say(name, result, request)
+    if not request.diff:
+        return result.loaded
+    typer.echo(unified(old, result.text, name), nl=False)
+    return loaded
 
 
 def _refusal(name: str) -> str | None:

@@ -247,8 +247,11 @@ def _settings(
     """
     from checkers.settings import check_selectors
     from checkers.settings_file import Overrides, resolver
+    from designspace.errors import SpecError
 
     chosen, added, left_out = (None if text is None else _codes(text) for text in (select, extend_select, ignore))
+    if chosen == ():
+        raise SpecError("--select names no rule, so none would run; name some, or leave the option out.")
     for option, selectors in (("--select", chosen), ("--extend-select", added), ("--ignore", left_out)):
         check_selectors(option, selectors or ())
     overrides = Overrides(chosen, added, left_out, None if fail_on is None else fail_on.value)

@@ -82,10 +82,24 @@ def measured(
             raise SpecError(f"{quoted(name)} is no probe; {remedy}")
     import torch
 
-    from workers.probe import probe as run  # seconds to import
+    from workers.probe import not_probed  # seconds to import
+    from workers.probe import probe as run
 
+    _say_not_probed((located.path, not_probed(candidate, located.mixer)) for located in candidate.mixers())
     torch.set_num_threads(1)  # small sizes: more threads wait for each other
     return tuple(run(candidate, seed, only=only, draws=seeds))
+
+
+def _say_not_probed(reasons: "Iterable[tuple[str, str | None]]") -> None:
+    """Say on standard error which mixers are not measured, those of one reason together."""
+    from checkers.entries import ranges
+
+    paths: dict[str, list[str]] = {}
+    for path, reason in reasons:
+        if reason is not None:
+            paths.setdefault(reason, []).append(path)
+    for reason, found in paths.items():
+        typer.echo(f"{', '.join(ranges(found))}: not measured: {reason}", err=True)
 
 
 def measuring(seeds: int) -> "Callable[[Candidate], tuple[Measurement, ...]]":

@@ -8,6 +8,7 @@ import typer
 from search.commands import screen
 
 if TYPE_CHECKING:
+    from checkers.confirmation import Limit
     from checkers.rule import Rule
 
 
@@ -60,19 +61,25 @@ def _data(rule: "Rule") -> dict[str, Any]:
 
 
 def rule(
-    code: Annotated[str, typer.Argument(help="Code or name, such as CD101 or position-blind.")],
+    code: Annotated[str, typer.Argument(help="Code or name, such as CD101, position-blind or probe-later-tokens.")],
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.TEXT,
 ) -> None:
-    """Explain a rule: what, why, when it is wrong, how serious it is, how to fix it, and examples of each verdict.
+    """Explain a rule: what, why, when it is wrong, how serious it is, how to fix it, and examples of each verdict. Also
+    a fault that a probe finds.
 
     `sextant rule` and `sextant explain` are one command; docs/rules has the same with the reports of the examples.
 
     \b
     Example: sextant explain CD301
+    Example: sextant explain probe-later-tokens
     Example: sextant rule score-scale --format markdown
     """
     from checkers import explain
 
+    fault = explain.fault(code)
+    if fault is not None:
+        _print_fault(*fault, output_format)
+        return
     found = explain.find(code)
     match output_format:
         case Format.TEXT:
@@ -81,6 +88,18 @@ def rule(
             typer.echo(explain.as_markdown(found), nl=False)
         case Format.JSON:
             screen.print_json(_data(found))
+
+
+def _print_fault(quantity: str, limit: "Limit", output_format: Format) -> None:
+    from checkers import explain
+
+    match output_format:
+        case Format.TEXT:
+            typer.echo(explain.fault_text(quantity, limit), nl=False)
+        case Format.MARKDOWN:
+            typer.echo(explain.fault_markdown(quantity, limit), nl=False)
+        case Format.JSON:
+            screen.print_json(explain.fault_data(quantity, limit))
 
 
 def first_sentence(text: str) -> str:

@@ -85,8 +85,8 @@ def degenerate(mixer: MixerSpec) -> str | None:
         return "every head forgets at once"
     if mixer.features.map == "one_minus_decay" and mixer.decay.hull[0] == 1.0:
         return "keys of a decay of 1 are 0"
-    if mixer.features.norm == "layernorm" and mixer.key_dim == 1:
-        return "the norm of one channel is 0"
+    if mixer.features.norm == "layernorm" and (mixer.key_dim == 1 or mixer.features.map == "ones"):
+        return "the norm of equal channels is 0"
     if mixer.features.map == "dpfp" and mixer.heads.state_dim == 1:
         return "the map of one channel is 0"
     if constant and gate != "none" and {0.0, 1.0} >= set(schedule(mixer.decay, mixer.heads.num_heads)):

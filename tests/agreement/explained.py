@@ -52,6 +52,11 @@ def momentum(mixer: MixerSpec) -> bool:
     return mixer.lift.kind == "momentum"
 
 
+def angles_of_zero(mixer: MixerSpec) -> bool:
+    """Learned angles that start at 0."""
+    return mixer.rotation.source == "learned" and mixer.rotation.initial == (0.0, 0.0)
+
+
 def random_features(mixer: MixerSpec) -> bool:
     """Exponential features of a fixed random matrix."""
     return mixer.features.map == "favor"
@@ -76,6 +81,13 @@ EXPLANATIONS = (
         log_linear,
         "`lift: fenwick`",
         "log-linear: one state for each level, whose number grows with log L; the probe counts the rank",
+        undecided=True,
+    ),
+    Explanation(
+        "quadratic-cost",
+        angles_of_zero,
+        "learned angles that start at 0",
+        "what they turn is seen after training only",
         undecided=True,
     ),
     *(

@@ -16,6 +16,7 @@ from checkers.growth import SETTLED, typical_gain
 from checkers.rule import Context, Site
 from designspace.candidate import Candidate
 from designspace.measurement import Measurement
+from designspace.readout import Exponential
 from tests.agreement.cases import mixer_case
 from workers.probe import probe
 from workers.probes.growth import LENGTHS
@@ -23,10 +24,12 @@ from workers.probes.growth import LENGTHS
 PROBES = ("score_scale", "growth", "horizon", "selectivity", "state")
 RULES = ("score-scale", "numerator-grows", "short-horizon", "fragile-zero-set", "lifted-state-exceeds-cache")
 DRAWS = 6
-MORE = 4  # times the draws, at least, where the first ones decide nothing
-MOST_DRAWS = 160
+MORE = 3  # times the draws, at least, where fewer decide nothing
+ROUNDS = 2
+MOST_DRAWS = {"score_scale": 640}  # cheap ones
+MOST_DRAWS_ELSE = 160
 MARGIN = 1.5  # on the number of draws that should decide
-HOPELESS = 4  # times `MOST_DRAWS` that would be needed: not tried
+HOPELESS = 4  # times the most draws that would be needed: not tried
 UNCERTAIN = 0.5  # of the tolerance: a measurement that is less certain decides nothing
 SLOPE = 0.1
 SLOPE_NAME = "output_gain_slope"
@@ -95,13 +98,17 @@ class Agreement:
 
 
 def compared(candidate: Candidate, *, draws: int = DRAWS) -> Iterator[Comparison]:
-    """Every measured quantity of the first mixer with its prediction; noisy ones are measured again, with more draws."""
+    """Every measured quantity of the first mixer with its prediction; noisy ones again, with more draws."""
     found = {one.quantity: one for one in _compared(candidate, PROBES, draws)}
-    for name in sorted({one.measured.probe for one in found.values() if one.outcome == "undecided"}):
-        worst = max(one.excess for one in found.values() if one.measured.probe == name)
-        wanted = math.ceil(MARGIN * worst**2 * max(one.measured.draws for one in found.values()))
-        if math.isfinite(worst) and wanted <= HOPELESS * MOST_DRAWS:
-            again = _compared(candidate, (name,), min(max(wanted, MORE * draws), MOST_DRAWS))
+    for _ in range(ROUNDS):
+        for name in sorted({one.measured.probe for one in found.values() if one.outcome == "undecided"}):
+            noisy = [one for one in found.values() if one.measured.probe == name]
+            worst, most = max(one.excess for one in noisy), MOST_DRAWS.get(name, MOST_DRAWS_ELSE)
+            before = max(one.measured.draws for one in noisy)
+            if before >= most or worst**2 > HOPELESS * most / before:
+                continue
+            wanted = min(max(math.ceil(MARGIN * worst**2 * before), MORE * before), most)
+            again = _compared(candidate, (name,), wanted)
             found |= {one.quantity: one for one in again if one.quantity in found}
     yield from found.values()
 
@@ -140,7 +147,8 @@ def predicted_slope(site: Site) -> float | None:
         return None
     gains = [typical_gain(site.mixer, length) for length in LENGTHS]
     known = [gain for gain in gains if gain is not None and gain > 0.0]
-    if len(known) < len(LENGTHS) or known[-1] > SETTLED:
+    scattered = not site.mixer.erase.is_identity or isinstance(site.mixer.readout, Exponential)
+    if len(known) < len(LENGTHS) or (known[-1] > SETTLED and scattered):
         return None
     return statistics.linear_regression(list(map(math.log, LENGTHS)), list(map(math.log, known))).slope
 

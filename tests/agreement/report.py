@@ -155,7 +155,8 @@ def _entries(one: Tally) -> str:
 
 def quantity_line(name: str, one: Agreement) -> str:
     """One row of the quantities for people."""
-    return f"{name:31} {one.agreed}/{one.predicted} within tolerance, {one.undecided} undecided, {one.not_predicted} not predicted"
+    left = f"{one.undecided} undecided, {one.not_predicted} not predicted"
+    return f"{name:31} {one.agreed}/{one.predicted} within tolerance, {left}"
 
 
 def main(arguments: list[str]) -> int:

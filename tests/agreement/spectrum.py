@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -76,9 +77,15 @@ def spectrum(model: nn.Module, tokens: Tensor) -> Shares:
     """The shares of the first mixer of a model on its own inputs."""
     mixer = next(part for part in model.modules() if isinstance(part, Mixer))
     inputs: list[Tensor] = []
-    hook = mixer.register_forward_pre_hook(lambda _mixer, arguments: inputs.append(arguments[0]))
+    raw = mixer.raw
+
+    def keeping(x: Tensor) -> Any:
+        inputs.append(x)
+        return raw(x)
+
+    mixer.raw = keeping  # type: ignore[method-assign]
     model(tokens)
-    hook.remove()
+    del mixer.raw
     signals = definition.in_float64(mixer.project(inputs[0])[0])
     return shares(*factors(mixer.spec, signals))
 
@@ -111,7 +118,8 @@ def entries() -> list[str]:
         if located is None:
             continue
         mixer = located.mixer
-        if not mixer.evolution_is_identity or mixer.normalization.sums_the_row:
+        steps = not mixer.evolution_is_identity and mixer.lift.kind != "shift"  # a filter has taps, no steps
+        if steps or mixer.normalization.sums_the_row:
             found.append(name)
     return found
 

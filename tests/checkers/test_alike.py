@@ -14,7 +14,9 @@ from designspace.document import parse
 from designspace.specfile import Loaded, load_document
 
 SHORT = "- mixer: {decay: {granularity: diagonal, map: sigmoid, initial: [0.5, 0.9]}}"  # CD701, info, with a fix
-SOFTMAX = "- mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}}"
+SOFTMAX = (
+    "- mixer: {readout: {kind: exponential}, scaling: {base: 1}, normalization: {kind: sum}, support: {window: 64}}"
+)
 SILENT = SHORT.replace("decay:", "lint: {ignore: [{rule: CD701, reason: a test}]}, decay:")
 
 
@@ -61,7 +63,6 @@ def test_infos_with_other_numbers_stay_apart():
         {"evidence": {"half_life": Quantity(value=1.0)}},
         {"assumptions": ("another start",)},
         {"message": "another"},
-        {"fingerprint": "00"},
         {"severity": "warning"},
         {"path": "target.seq_len"},
     ],
@@ -113,4 +114,11 @@ def test_fixes_repair_each_layer():
 
 def test_a_place_without_a_document_is_told_too():
     (short,) = check(loaded(SHORT, SHORT).candidate, Settings(select=("CD701",))).findings
-    assert short.also == (Elsewhere(path=short.path.replace("[0]", "[1]"), span=None),)
+    assert short.also == (Elsewhere(path=short.path.replace("[0]", "[1]"), span=None, fingerprint=short.fingerprint),)
+
+
+def test_equal_words_of_other_mixers_keep_their_names():
+    other = SHORT.replace("{mixer: {", "{mixer: {heads: {head_dim: 32}, scaling: {base: 0.5}, ")
+    first, second = apart(report(SHORT, other).findings)
+    (joined,) = together([first, second.model_copy(update={"fingerprint": "00"})])
+    assert [one.fingerprint for one in apart([joined])] == [first.fingerprint, "00"]

@@ -170,12 +170,29 @@ def test_files_are_deterministic_and_read_back(spec: Path):
         (UNSOUND, "not a JSON file"),
         ("[" * 200_000, "nests too deep"),
         ("9" * 5_000, "a number is too long"),
+        ('{"schema": "sextant.baseline/1", "findings": [], "findings": []}', "key `findings` stands twice"),
     ],
 )
 def test_another_file_is_refused(text: str, message: str):
     Path("known.json").write_text(text)
     with pytest.raises(SpecError, match=message):
         baseline.load(Path("known.json"))
+
+
+def test_an_entry_that_stands_twice_is_refused(spec: Path):
+    entries = known(report(spec)).findings
+    baseline.save(Path("known.json"), Baseline(findings=(*entries, entries[0])))
+    with pytest.raises(SpecError, match=r"`my\.yaml` has 2 entries of the fingerprint"):
+        baseline.load(Path("known.json"))
+
+
+@pytest.mark.parametrize("source", ["\udcff.yaml", "a" * 5_000, "a/" * 5_000])
+def test_a_source_that_is_no_file_name_is_stale_and_written_back(source: str, spec: Path):
+    entry = known(report(spec)).findings[0].model_copy(update={"source": source})
+    baseline.save(Path("known.json"), Baseline(findings=(entry,)))
+    loaded = baseline.load(Path("known.json"))
+    assert loaded.findings == (entry,)
+    assert use(report(spec), loaded).stale == (entry,)
 
 
 @pytest.mark.usefixtures("spec")

@@ -557,7 +557,7 @@ def test_a_lasting_factor_has_the_half_life_it_promises(seq_len: int):
 
 def test_safe_fixes_go_first_and_spare_unsafe_ones():
     text = dump(loaded({"mixer": {**EXP, "execution": {"stabiliser": "none"}}}).candidate)
-    assert "CD603" in {one.code for one in judge(load_document(parse(text, "a.yaml"))).findings}
+    assert "CD604" in {one.code for one in judge(load_document(parse(text, "a.yaml"))).findings}
     assert [one.code for one in fixed(text, "a.yaml", judge, unsafe=True).applied] == ["CD604"]
 
 

@@ -220,6 +220,16 @@ def test_globs_are_relative_to_the_file_that_holds_them(tmp_path: Path):
         ("?.yaml", "ab.yaml", False),
         ("catalogue:mamba*", "catalogue:mamba2", True),
         ("[a].yaml", "a.yaml", False),
+        ("a/**", "a/b/c.yaml", True),
+        ("**/c.yaml", "a/b/c.yaml", True),
+        ("**/c.yaml", "a/bc.yaml", False),
+        ("a/*/c.yaml", "a/c.yaml", False),
+        ("a/**b.yaml", "a/c/ab.yaml", True),
+        ("a/?b.yaml", "a//b.yaml", False),
+        ("*", "", True),
+        ("*a" * 60 + "b", "a" * 200, False),
+        ("**/" * 60 + "**a" * 60 + "b", "a/" * 200, False),
+        ("***" * 10_000 + "/b", "a/" * 200 + "b", True),
     ],
 )
 def test_globs(glob: str, path: str, expected: bool):
@@ -227,6 +237,8 @@ def test_globs(glob: str, path: str, expected: bool):
 
 
 MISTAKES = [
+    ("# a\n" + "a." * 20_000 + "a = 1\n", 2, "a dotted key has more than 64 parts"),
+    ("[" + "'a' . " * 20_000 + "a]\n", 1, "a dotted key has more than 64 parts"),
     ('selct = ["CD1"]\n', 1, "unknown key `selct`; did you mean `select`?"),
     ('\nselect = ["CD1", "CD99"]\n', 2, "`CD99` names no rule; did you mean"),
     ('ignore = "CD1"\n', 1, "`ignore` must be a list, got `CD1`"),

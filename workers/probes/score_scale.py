@@ -19,6 +19,7 @@ MAX_CHANNELS = 256  # of all keys together, where these heads have fewer
 STREAMS = 32  # heads times sequences of a draw, at least: few of them would miss the tail of an exponential gate
 DRAWN = 512  # scores of drawn vectors are one number for each head and draw: about as many of them
 MAX_DRAWS = 128
+MAX_SLOPE_DRAWS = 16
 
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
@@ -31,7 +32,8 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
     yield from subject.rms("score_std", [std for std, _ in found], length=subject.candidate.target.seq_len)
     yield from subject.mean("score_mean", [mean for _, mean in found], length=subject.candidate.target.seq_len)
     sizes = [(n, other) for n in STATE_DIMS if (other := resized(subject.scaled, state_dim=n)) is not None]
-    curves = [[_score(subject, other, draw)[0] for draw in range(subject.draws)] for _, other in sizes]
+    few = min(subject.draws, MAX_SLOPE_DRAWS)
+    curves = [[_score(subject, other, draw)[0] for draw in range(few)] for _, other in sizes]
     if len(sizes) > 1 and min(map(min, curves)) > 0:
         log_n = [math.log(n) for n, _ in sizes]
         by_draw = zip(*curves, strict=True)

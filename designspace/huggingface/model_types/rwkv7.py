@@ -12,6 +12,7 @@ from designspace.huggingface.parts import from_catalogue, sizes
 
 DEFAULT_WIDTH = 64
 RATIO = 4
+UNREAD_HEADS = 32  # in files of every width (768 too): the layer reads num_heads only where head_dim is null
 
 
 def _stack(config: Config) -> Stack:
@@ -34,11 +35,12 @@ def _stack(config: Config) -> Stack:
 
 
 def _head_dim(config: Config, hidden: int) -> int:
-    """`head_dim`; where it is null, hidden size / num_heads. Both must agree."""
+    """`head_dim`; where it is null, hidden size / num_heads. Both must agree, but for the 32 of converted files."""
     if config.is_null("head_dim"):
         return fla.per_head(config, hidden, config.integer("num_heads"))
     width = config.integer("head_dim", default=DEFAULT_WIDTH)
-    if config.has("num_heads") and config.integer("num_heads") * width != hidden:
+    heads = config.integer("num_heads") if config.has("num_heads") else None
+    if heads is not None and heads != UNREAD_HEADS and heads * width != hidden:
         raise config.error("num_heads", f"`num_heads` must be hidden size / head_dim = {hidden / width:g}.")
     config.optional("num_heads")
     return width

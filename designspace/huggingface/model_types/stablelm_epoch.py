@@ -12,6 +12,7 @@ from designspace.huggingface.parts import NO_WINDOW, llama_like
 def _stack(config: Config) -> Stack:
     if (factor := config.number("rotary_scaling_factor", default=1.0)) != 1:
         raise unsupported(config, "rotary_scaling_factor", factor)
+    config.integer("num_attention_heads", "num_heads", default=DEFAULTS.heads)  # the first files hold both names
     share = config.number("rope_pct", default=0.25)
     return llama_like(config, "softmax_partial_rope", DEFAULTS, fraction=share, norm="layer")
 

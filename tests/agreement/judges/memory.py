@@ -40,7 +40,7 @@ def quadratic(found: Found) -> Reading:
     if second / first >= DOUBLES and second >= MANY:
         return Reading("fail", text)
     gap, text = found.value(memory_gap(long)), f"{text}; gap {found.value(memory_gap(long))}"
-    if not (found.spec.erase.is_identity and found.spec.decay.is_identity):  # few of the keys are left to count
+    if fades or not found.spec.decay.is_identity:  # few of the keys are left to count
         return Reading("undecided", text)
     return Reading("pass" if gap == 0.0 and second / first <= SATURATES else "undecided", text)
 

@@ -1,6 +1,9 @@
 """P2: can a key be switched off, by the readout or by a gate, and do the coefficients read the input at all?"""
 
-from tests.agreement.judge import EXACT, Found, Judge, Reading, fails_where, missing, steered
+from torch import Tensor
+
+from designspace.candidate import single
+from tests.agreement.judge import DRAWS, EXACT, Found, Judge, Reading, fails_where, measured, missing, steered
 from workers.probes.selectivity import SPREADS
 
 ROBUST = 0.3
@@ -10,6 +13,7 @@ SMALL_TOLERANCE = 0.001
 CLOSED = 0.01  # of a factor that keeps or writes a key: it is switched off
 PROJECTS = 0.01  # eigenvalue of an erase step
 NEAR_ZERO = 0.01  # of the mean |phi|
+QUIET = 1e-3  # score base
 ATTAINED = 1.01  # times the floor: phi rises again towards both ends
 
 
@@ -72,14 +76,31 @@ def closing_gate(found: Found) -> str | None:
 
 def input_independent(found: Found) -> Reading:
     """CD203: no row changes its shape when all tokens do, and no gate on the value either."""
-    alone = 1 in (found.spec.support.window, found.spec.support.chunk) or (
-        found.spec.support.mask == "strict" and 2 in (found.spec.support.window, found.spec.support.chunk)
-    )
-    change = found.value("alpha_change" if alone else "row_shape_change")  # a row of one key has no shape
+    spans = (found.spec.support.window, found.spec.support.chunk, found.spec.lift.width)
+    alone = 1 in spans or (found.spec.support.mask == "strict" and 2 in spans)
+    name = "alpha_change" if alone else "row_shape_change"  # a row of one key has no shape
+    change = found.value(name)
     if change is None:
-        return missing("row_shape_change")
+        return missing(name)
+    if change <= EXACT:
+        change = max(change, quiet(found).value(name) or 0.0)
+    if change == 0.0 and not coefficients(found).any():
+        return Reading("undecided", "every coefficient starts at 0")
     gated = found.spec.io.value_gate != "none"
     return fails_where(change <= EXACT and not gated, f"rows change by {change:.3g}{', gated values' * gated}")
+
+
+def quiet(found: Found) -> Found:
+    """The measurements at scores that are small: large ones saturate a readout, so that nothing seems to change."""
+    spec = found.spec.model_copy(update={"scaling": found.spec.scaling.model_copy(update={"base": QUIET})})
+    alone = single(spec, target=found.candidate.target)
+    return measured(alone, probes=("input_dependence",), draws=DRAWS)
+
+
+def coefficients(found: Found) -> Tensor:
+    """The coefficients of random tokens at the start."""
+    mixer = found.subject
+    return mixer.coefficients(mixer.small, 0, mixer.signals(mixer.small, 0, mixer.length))
 
 
 JUDGES = {

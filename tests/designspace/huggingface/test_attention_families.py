@@ -161,6 +161,13 @@ def test_class_default_of_the_rotating_share(model_type: str, fraction: float) -
     assert mixers(model_type, **{key: 0.75})[0].rotation.fraction == 0.75
 
 
+def test_early_stablelm_files_name_the_heads_twice() -> None:
+    sizes = {"hidden_size": 2560, "num_attention_heads": 20, "num_key_value_heads": 20}
+    assert mixers("stablelm_epoch", num_heads=20, **sizes)[0].heads.num_heads == 20
+    with pytest.raises(SpecError, match="num_heads"):
+        result("stablelm_epoch", num_heads=32, **sizes)
+
+
 def test_rotary_dim_counts_channels() -> None:
     assert mixers("minimax_m2", rotary_dim=64)[0].rotation.fraction == 0.5
     with pytest.raises(SpecError, match="rotary_dim"):

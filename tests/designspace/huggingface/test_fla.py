@@ -278,6 +278,11 @@ def test_rwkv7_values_may_widen_by_layer() -> None:
     assert mixers[0].io.norm_eps == pytest.approx(64e-5)
 
 
+def test_rwkv7_files_of_every_width_say_32_heads() -> None:
+    mixer = layer_mixers(imported("rwkv7", hidden_size=768, head_dim=64, num_heads=32, value_dim=768).candidate)[0]
+    assert (mixer.heads.num_heads, mixer.heads.state_dim) == (12, 64)
+
+
 def test_mla_as_transformers_5_saves_it() -> None:
     saved = {"rope_type": "yarn", "factor": 40.0, "mscale_all_dim": 0.707, "rope_theta": 10000.0}
     one = mixer("mla", rope_parameters=saved, rope_theta=10000.0)

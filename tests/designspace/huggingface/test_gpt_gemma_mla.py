@@ -126,6 +126,14 @@ def test_gptj_rotary_dim_counts_channels_and_pairs_are_interleaved(model_type: s
 def test_nemotron_rotates_half_under_either_name() -> None:
     assert first("nemotron").rotation.fraction == 0.5
     assert first("nemotron", rope_percent=0.25).rotation.fraction == 0.25
+    assert first("nemotron", rope_percentage=0.25).rotation.fraction == 0.25
+
+
+def test_nemotron_width_of_a_head_is_kv_channels_in_early_files() -> None:
+    sizes = {"hidden_size": 4096, "num_attention_heads": 48, "num_key_value_heads": 8}
+    assert first("nemotron", kv_channels=128, **sizes).heads.state_dim == 128
+    assert first("nemotron", kv_channels=128, head_dim=128, **sizes).heads.state_dim == 128
+    refused("kv_channels", "nemotron", kv_channels=64, head_dim=128, **sizes)
 
 
 def test_falcon_key_value_heads_follow_the_architecture_not_the_number() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from checkers.check import check
 from designspace.candidate import Block, Candidate
 from designspace.cost import cost
 from designspace.decay import schedule
@@ -204,6 +205,12 @@ def test_falcon_h1_inner_width_is_mamba_d_ssm_and_multipliers_are_reported() -> 
     assert mixers("falcon_h1", mamba_d_ssm=None, hidden_size=1024, mamba_n_heads=32)[0].heads.head_dim == 64
     reported = imported("falcon_h1", ssm_multipliers=[1, 1, 0.5, 1, 1], attention_in_multiplier=0.5).approximated
     assert set(reported) == {"ssm_multipliers", "attention_in_multiplier"}
+
+
+def test_recurrent_gemma_clips_the_gradient_of_the_root() -> None:
+    report = check(imported("recurrent_gemma").candidate)
+    assert {one.code for one in report.findings if one.suppressed is not None} == {"CD803"}
+    assert "CD803" not in {one.code for one in report.active}
 
 
 def test_falcon_h1_norm_is_optional() -> None:
