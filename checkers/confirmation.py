@@ -14,7 +14,7 @@ from types import MappingProxyType
 from checkers import scores, starts, zeros
 from checkers.finding import Fault, Probed
 from checkers.growth import SETTLED, typical_gain
-from checkers.initial_decay import SCALAR_RATES, compiled_heads, start_range
+from checkers.initial_decay import compiled_heads, rates_of, start_range
 from checkers.projections import key_vector
 from checkers.rule import Context, Site
 from designspace.decay import between, half_life, schedule
@@ -145,7 +145,7 @@ def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
     """
     decay = site.mixer.decay
     initial = start_range(decay)
-    if decay.is_identity:
+    if decay.is_identity or (decay.map == "one_minus_bk2" and not _has_median(site.mixer)):
         return
     if decay.source == "constant":
         longest, short = half_life(max(schedule(decay, site.mixer.heads.num_heads))), 1.0
@@ -153,6 +153,8 @@ def horizon(site: Site, _measured: object) -> Iterator[Prediction]:
         longest, short = _undeclared(site.mixer), 1.0
     elif decay.map == "one_minus_bk2":
         longest, short = half_life(_median_of_longhorn(site.mixer)), 1.0
+    elif shares_step(site.mixer) and decay_slots(site.mixer) == 1:
+        longest, short = _of_rates(site.mixer), 1.0
     elif shares_step(site.mixer):
         longest, short = half_life(initial[1]), _of_slowest_rate(site.mixer, initial)
     else:
@@ -172,7 +174,7 @@ def _undeclared(mixer: MixerSpec) -> float:
     if decay.map == "one_minus_bk2":
         return half_life(_median_of_longhorn(mixer))
     if shares_step(mixer):
-        return _of_default_rates(mixer, streams)
+        return _of_rates(mixer)
     if decay.map == "complement":
         gates = starts.gate_starts(mixer.scaling, streams, most=streams)
         return max(half_life(starts.factor_at(decay, start)) for start, _ in gates)
@@ -181,20 +183,24 @@ def _undeclared(mixer: MixerSpec) -> float:
     return half_life(starts.factor_at(decay, 0.0))
 
 
-def _of_default_rates(mixer: MixerSpec, streams: int) -> float:
-    """Rates 1..n over the channels, or 1..16 over the heads; steps log-uniform over the heads."""
-    slots, (low, high) = decay_slots(mixer), mixer.decay.range
-    sizes = [starts.softplus(start) for start, _ in starts.gate_starts(mixer.scaling, streams, most=streams)]
-    first, last = SCALAR_RATES
-    rates = [1.0 + slot for slot in range(slots)]
-    pairs = [(rate, size) for size in sizes for rate in rates]
+def _of_rates(mixer: MixerSpec) -> float:
+    """Of a decay that shares its step: steps log-uniform over the heads, rates as the compiled mixer lays them."""
+    streams, slots, (low, high) = stream_counts(mixer).value, decay_slots(mixer), mixer.decay.range
+    smallest, largest = (max(size, LEAST_STEP) for size in mixer.scaling.initial or DT_INITIAL)
+    sizes = [smallest * (largest / smallest) ** ((index + 0.5) / streams) for index in range(streams)]
+    pairs = [(1.0 + slot, size) for size in sizes for slot in range(slots)]
     if slots == 1:
-        pairs = [(first + (last - first) * place / max(len(sizes) - 1, 1), size) for place, size in enumerate(sizes)]
+        pairs = [(rates_of(mixer, size, 1, (index, streams))[0], size) for index, size in enumerate(sizes)]
     found = sorted(half_life(max(low, high * math.exp(-rate * size))) for rate, size in pairs)
     place = (1.0 - BELOW_TOP) * (len(found) - 1)
     below = int(place)
     above = min(below + 1, len(found) - 1)
-    return found[below] + (place - below) * (found[above] - found[below]) if found[below] < math.inf else math.inf
+    return found[below] + (place - below) * (found[above] - found[below]) if found[above] < math.inf else math.inf
+
+
+def _has_median(mixer: MixerSpec) -> bool:
+    """The keys have a scale, and entries that are not products of two."""
+    return key_vector(mixer) is not None and mixer.features.map != "hadamard"
 
 
 def _median_of_longhorn(mixer: MixerSpec) -> float:

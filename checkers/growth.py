@@ -6,7 +6,7 @@ range; what a probe measures is the mean square over all heads, whose decays lie
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from checkers import directions, initial_decay, scores, starts
@@ -23,10 +23,13 @@ from designspace.readout import Exponential, Polynomial
 from designspace.recent import recent
 from designspace.scaling import DT_INITIAL
 from designspace.spec import Range
+from designspace.streams import stream_counts
 
 SETTLED = 800.0  # gain above which a product of random factors expands: its mean square is that of the rarest draws
 QUARTER = 4
 EXPONENTIAL = ("exp", "exp_key")  # gates
+EXPANDED = ("taylor2", "rff")  # feature maps
+OWN = ("sigmoid", "two_sigmoid", *EXPONENTIAL)  # gates with a pre-activation of their own
 RARE = 3.5  # standard deviations: 1 of 4,000 draws is beyond
 SLOPES = 4  # distinct slopes of a shear that are looked at
 HALF = starts.UNBIASED.moments
@@ -86,7 +89,9 @@ def typical_gain(mixer: MixerSpec, seq_len: int) -> float | None:
 
 
 def rare(mixer: MixerSpec, found: Row, heads: list[Head]) -> str | None:
-    """Why the mean square of the rows is that of draws that are seldom met; None where any few of them show it."""
+    """Why a few draws do not show the mean square of the rows that is derived; None where they do."""
+    if mixer.features.map in EXPANDED and not mixer.rotation.is_identity:
+        return f"the mean of `map: {mixer.features.map}` lies in few channels, whose angles are not those of all"
     nonlinear = not readouts.is_linear(mixer.readout)
     degree = readouts.homogeneous_degree(mixer.readout) or max(readouts.monomials(mixer.readout), default=1)
     if mixer.scaling.gate in EXPONENTIAL and mixer.scaling.cap is None:
@@ -120,11 +125,25 @@ def _row(mixer: MixerSpec, seq_len: int) -> Row | None:
 
 def _heads(mixer: MixerSpec) -> Iterator[Head]:
     """The heads of the initial grid."""
-    return (_head(mixer, start, slope) for start in initial_decay.compiled_heads(mixer) for slope in _slopes(mixer))
+    found, slopes = initial_decay.compiled_heads(mixer), _slopes(mixer)
+    gates: Sequence[Moments | None] = _gates(mixer, len(found)) or (None,) * len(found)
+    return (_head(mixer, start, slope, gate) for start, gate in zip(found, gates, strict=True) for slope in slopes)
 
 
-def _head(mixer: MixerSpec, start: HeadStart, slope: float) -> Head:
-    present, later = _lifted(mixer, _gate(mixer, start))
+def _gates(mixer: MixerSpec, count: int) -> list[Moments]:
+    """The gates of the heads one by one, where they rise over the heads as the decays do; none elsewhere."""
+    scaling, decay = mixer.scaling, mixer.decay
+    own = scaling.gate in OWN and scaling.initial is not None and decay.map not in ("complement", "one_minus_bk2")
+    if count < 2 or not own or stream_counts(mixer).value != mixer.heads.num_heads:
+        return []
+    return [
+        starts.noisy(lambda x: starts.gate_value(scaling, x), *one)
+        for one in starts.gate_starts(scaling, count, most=count)
+    ]
+
+
+def _head(mixer: MixerSpec, start: HeadStart, slope: float, gate: Moments | None = None) -> Head:
+    present, later = _lifted(mixer, gate or _gate(mixer, start))
     if mixer.lift.kind == "fenwick":
         level = starts.LEVEL.moments
         present, later = present.times_independent(level), later.times_independent(level)

@@ -88,7 +88,8 @@ def _grid(mixer: MixerSpec, points: int) -> Iterator[Slot]:
     if decay.range[0] == decay.range[1]:
         yield fixed(mixer, decay.range[0])
         return
-    for start, noise in starts.decay_starts(decay, points):
+    gated = decay.map == "complement" and decay.reads_input and decay.initial is None  # a = 1 - b starts where b does
+    for start, noise in starts.gate_starts(mixer.scaling, points) if gated else starts.decay_starts(decay, points):
         yield _slot(mixer, starts.draws(mixer, start, noise))
 
 
@@ -130,7 +131,7 @@ def _shared_steps(mixer: MixerSpec, streams: int, slots: int) -> Iterator[HeadSt
     decay, gates = mixer.decay, starts.gate_starts(mixer.scaling, streams, most=MOST)
     for index, (start, noise) in enumerate(gates):
         steps = [(weight, starts.softplus(start + noise * x)) for x, weight in COARSE]
-        rates = _rates(mixer, starts.softplus(start), slots, (index, len(gates)))
+        rates = rates_of(mixer, starts.softplus(start), slots, (index, len(gates)))
         channels = tuple(
             _slot(mixer, [Draw(w, max(decay.range[0], decay.range[1] * math.exp(-rate * step))) for w, step in steps])
             for rate in rates
@@ -138,7 +139,7 @@ def _shared_steps(mixer: MixerSpec, streams: int, slots: int) -> Iterator[HeadSt
         yield HeadStart(channels, weighted_moments(steps))
 
 
-def _rates(mixer: MixerSpec, size: float, slots: int, head: tuple[int, int]) -> list[float]:
+def rates_of(mixer: MixerSpec, size: float, slots: int, head: tuple[int, int]) -> list[float]:
     """Rates A of the channels of a head (its index, and the number of heads) whose step size starts at `size`.
 
     A range of a starts at the largest A dt and ends at the smallest.

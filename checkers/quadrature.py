@@ -155,7 +155,32 @@ def _below(function: Callable[[float], float], level: float, points: Sequence[Po
             shares.append(CELLS[index])
         elif inside[index] or inside[index + 1] or (left[1] < 0) != (right[1] < 0):
             shares.append(_share(function, level, left, right))
+    for first, middle, last in zip(points, points[1:], points[2:], strict=False):
+        if _may_dip(level, first[1], middle[1], last[1]):
+            shares.append(_dip(function, level, first[0], last[0]))
     return math.fsum(shares)
+
+
+def _may_dip(level: float, first: float, middle: float, last: float) -> bool:
+    """|function| has a minimum about the middle node, and is beyond the level, without a zero, at all three."""
+    before, here, after = abs(first), abs(middle), abs(last)
+    return level < here < before and here <= after and (first < 0) == (middle < 0) == (last < 0)
+
+
+def _dip(function: Callable[[float], float], level: float, low: float, high: float) -> float:
+    """P(|function(x)| <= level) about the one minimum in [low, high]."""
+    left, right = low, high
+    for _ in range(BISECTIONS):
+        third = (right - left) / 3.0
+        if abs(function(left + third)) < abs(function(right - third)):
+            right -= third
+        else:
+            left += third
+    least = 0.5 * (left + right)
+    if abs(function(least)) > level:
+        return 0.0
+    first = _crossing(lambda x: abs(function(x)) > level, low, least)
+    return normal_probability(first, _crossing(lambda x: abs(function(x)) <= level, least, high))
 
 
 CELLS = tuple(normal_probability(left, right) for (left, _), (right, _) in pairwise(RULE))

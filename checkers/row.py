@@ -15,7 +15,7 @@ from checkers.averages import LARGEST_EXPONENT
 from checkers.directions import Directed
 from checkers.erased_growth import Fading, HeavyBall
 from checkers.initial_decay import UNIT, HeadStart, Slot
-from checkers.projections import entry_powers
+from checkers.projections import entry_powers, tame
 from checkers.quadrature import SPARSE, Moments, Nodes, expectation, moments
 from designspace import readout as readouts
 from designspace.mixer import MixerSpec
@@ -176,7 +176,8 @@ def value_mean(mixer: MixerSpec) -> float:
     """Mean of a value over its rms: not zero only behind an activation that is not odd."""
     if mixer.io.value_activation != "silu":
         return 0.0
-    value = entry_powers("silu", 1.0, 1)
+    std = tame(mixer.features.k_std) if mixer.heads.latent_dim is not None else 1.0  # made like the keys
+    value = entry_powers("silu", std, 1)
     found = Moments(value.mean, value.square)
     if mixer.io.value_gate == "sigmoid":
         found = found.times_independent(starts.UNBIASED.moments)

@@ -265,8 +265,10 @@ def softmax_pm(std: float, taps: int, norm: NormName, raws: int, together: int) 
     """
     entries = [(weight, min(min(std, MAX_STD) * x, MAX_ENTRY)) for weight, x in _raw_entries(taps)]
     match norm:
-        case "none" | "sum":
+        case "none":
             return _softmax(entries, raws)
+        case "sum":  # each head adds up to 1 already
+            return _softmax(entries, raws).times(raws / together)
         case "l2" | "rms" | "rms_weighted":
             return _unit_exponentials(entries, raws, together)
         case "layernorm":

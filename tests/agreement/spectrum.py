@@ -22,6 +22,7 @@ from torch import Tensor, nn
 
 from designspace import catalogue
 from designspace.canonical import fingerprint
+from designspace.errors import SpecError
 from designspace.job import Job
 from designspace.mixer import MixerSpec
 from workers import coefficients as definition
@@ -162,7 +163,11 @@ def main(arguments: list[str]) -> int:
     table = [HEAD, "|---" * (HEAD.count("|") - 1) + "|"]
     print("\n".join(table))
     for name in options.names or entries():
-        table.append(row(name, *before_and_after(name, steps=options.steps)))
+        try:
+            table.append(row(name, *before_and_after(name, steps=options.steps)))
+        except SpecError as error:  # reads later tokens, where the answers of the task stand
+            print(f"{name}: not trained: {error}", file=sys.stderr)
+            continue
         print(table[-1], flush=True)
     if options.markdown:
         write(table)

@@ -18,7 +18,7 @@ from workers.realise import raw_shapes, realise
 
 LENGTH = 128  # tokens at least: the median of few lifts the 99 % quantile over many channels
 MOST = 2048  # tokens at most
-NUMBERS = 2**19  # that are drawn for one measurement, where these tokens allow it
+NUMBERS = 2**22  # that are drawn for one measurement, where these tokens allow it
 TOP = 0.99  # quantile over heads and channels: the largest of thousands would measure the noise over the tokens
 LEAST = 1e-12  # of -log a; a factor of 1 has no half-life
 

@@ -20,6 +20,8 @@ def _mixer(subject: Subject) -> Iterator[Measurement]:
     if length < 2 or subject.spec.support.mask == "none":
         return
     curves = [_by_lag(subject, draw, length) for draw in range(subject.draws)]
+    if not all(one.sum().isfinite() for one in curves):
+        return  # coefficients that leave the format have no half
     yield from subject.mean("gradient_half_lag", [_half_lag(one) for one in curves], length=length, unit="tokens")
     ends = [float(one[-1] / one.max()) for one in curves]
     yield from subject.mean("gradient_at_last_lag", ends, length=length)

@@ -33,8 +33,8 @@ DIGITS = 10  # decimal, to which equal numbers agree: products over a tensor pow
 
 def _mixer(subject: Subject) -> Iterator[Measurement]:
     spec = subject.spec
-    if recurrent.form.invalid_reason(spec) is not None or spec.lift.kind == "shift":
-        return
+    if recurrent.form.invalid_reason(spec) is not None or spec.lift.kind == "shift" or spec.support.chunk == 1:
+        return  # chunks of one token: no state outlives a step
     if spec.key_dim ** max(monomials(spec.readout), default=1) > MAX_ROWS:
         return
     if (spec.lifted_dim or 1) * spec.heads.num_heads * spec.heads.head_dim > MAX_NUMBERS:
