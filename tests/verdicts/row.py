@@ -8,6 +8,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
+from checkers.alike import apart
 from checkers.check import check
 from checkers.finding import Answer, Finding, Report, Severity
 from checkers.rule import Rule
@@ -35,7 +36,7 @@ class Shown(Strict):
     """What a finding must be; a key that is absent is not judged.
 
     Attributes:
-        count: number of findings of the rule.
+        count: number of places of the findings of the rule.
         fix: applicability of the fix, `none` for a finding without one.
         edits: what the fix sets, by path; null removes.
         says: part of the message.
@@ -161,8 +162,8 @@ class Row(Strict):
         if not findings:
             yield "a finding is expected"
             return
-        if self.finding.count is not None and len(findings) != self.finding.count:
-            yield f"{self.finding.count} findings expected, {len(findings)} reported"
+        if self.finding.count is not None and len(apart(findings)) != self.finding.count:
+            yield f"findings at {self.finding.count} places expected, {len(apart(findings))} reported"
         differences = [tuple(self.finding.differences(one)) for one in findings]
         yield from min(differences, key=len)
 

@@ -107,6 +107,8 @@ def scanned_stack(number: int) -> Candidate:
         random_mixer(rng, fixed={"support": WHOLE, "features": LIVELY, "readout": {"kind": "exponential"}, **LASTING})
         for _ in range(2)
     )
+    if any(degenerate(mixer) is not None for mixer in mixers):
+        raise ValueError("nothing to measure: a branch has constant outputs.")
     parallel = Parallel(parallel=mixers, orders=("forward", order))
     return Candidate(blocks=(Block(mixer=parallel),), target=Target(seq_len=SHORT))
 
