@@ -6,9 +6,9 @@ import pytest
 
 from checkers import all_rules
 from checkers.confirmation import LIMITS
-from checkers.explain import as_data, cell, prose
+from checkers.explain import FAULTS_PAGE, as_data, cell, prose
 from checkers.finding import fault_code
-from checkers.pages import FAULTS, INDEX, applicabilities, pages
+from checkers.pages import INDEX, applicabilities, pages
 from tests.references.rules import PATH
 
 PAGES = pages()
@@ -65,7 +65,7 @@ def test_links_lead_to_pages_and_headings(name: str):
 def test_the_index_names_every_rule_and_the_page_of_faults_every_fault():
     assert all(f"[{rule.code}]({rule.code}-{rule.name}.md) | {rule.name} |" in PAGES[INDEX] for rule in all_rules())
     for quantity, limit in LIMITS.items():
-        assert f"| `{fault_code(quantity)}` | {cell(limit.fault)} |" in PAGES[FAULTS]
+        assert f"| `{fault_code(quantity)}` | {cell(limit.fault)} |" in PAGES[FAULTS_PAGE]
 
 
 def test_the_documented_fixes_are_those_of_the_examples():
