@@ -12,20 +12,6 @@ from designspace.candidate import Candidate
 from designspace.mixer import MixerSpec
 from designspace.target import Target
 
-FIELDS_READ = (  # of the rules about what steps do to keys: they read whole stacks alike
-    "readout",
-    "decay",
-    "rotation",
-    "erase",
-    "lift",
-    "shear",
-    "features",
-    "heads.state_dim",
-    "scaling.gate",
-    "support",
-    "model.positions",
-    "target.needs",
-)
 LIFTS = {
     "shift": "a shift by one position",
     "delay1": "a delay by one token",
@@ -148,8 +134,8 @@ def _erases_one_direction(mixer: MixerSpec) -> bool:
 
 
 def _keys_are_constant(mixer: MixerSpec) -> bool:
-    """Keys that are parameters: static ones, and 1 - a of a decay that does not read the token."""
-    return mixer.features.is_static or (mixer.features.map == "one_minus_decay" and not mixer.decay.reads_input)
+    """Keys that are parameters: static ones, and 1 - a; that the decay does not read the token the callers ask."""
+    return mixer.features.is_static or mixer.features.map == "one_minus_decay"
 
 
 def _is_one_step(mixer: MixerSpec) -> bool:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from checkers.rule import Context, Outcome, Rule, Site
 from checkers.severity import Kind
-from checkers.spectrum import FIELDS_READ, commutes, control, operations, parity_is_excluded, says_little
+from checkers.spectrum import commutes, control, operations, parity_is_excluded, says_little
 from designspace.cost import state_rows
 
 CODE = "CD402"
@@ -93,6 +93,20 @@ rule = Rule(
     passes=("catalogue:gated_deltanet",),
     fails=("catalogue:mamba3_siso", {"mixer": {"rotation": {"source": "constant"}}}),
     kinds=(Kind.OPERATIONS,),
-    fields_read=(*FIELDS_READ, "blocks"),
+    fields_read=(
+        "readout",
+        "decay",
+        "rotation",
+        "erase",
+        "lift",
+        "shear",
+        "features",
+        "heads.state_dim",
+        "scaling.gate",
+        "support",
+        "model.positions",
+        "target.needs",
+        "blocks",
+    ),
     check=judge,
 )

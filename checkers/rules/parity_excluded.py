@@ -8,7 +8,6 @@ from checkers.remedies import rounded_down
 from checkers.rule import Context, Outcome, Rule, Site
 from checkers.severity import Kind
 from checkers.spectrum import (
-    FIELDS_READ,
     Spectrum,
     commutes,
     control,
@@ -121,7 +120,20 @@ rule = Rule(
     passes=("catalogue:deltanet_neg", "catalogue:gated_deltaproduct"),
     fails=("catalogue:mamba2", "catalogue:gated_deltanet"),
     kinds=(Kind.PARITY_EXCLUDED,),
-    fields_read=FIELDS_READ,
+    fields_read=(
+        "readout",
+        "decay",
+        "rotation",
+        "erase",
+        "lift",
+        "shear",
+        "features",
+        "heads.state_dim",
+        "scaling.gate",
+        "support",
+        "model.positions",
+        "target.needs",
+    ),
     check=judge,
     reads_stack=True,
 )

@@ -158,7 +158,7 @@ def test_what_is_not_a_file_is_said_so(name: str, says: str, tmp_path: Path) -> 
     (tmp_path / "folder").mkdir()
     with pytest.raises(SpecError) as caught:
         load(tmp_path / name)
-    assert str(caught.value).startswith(f"{tmp_path / name}: ")
+    assert str(caught.value).startswith(f"{tmp_path / name}: ".replace("\0", "\\x00"))
     assert says.format(folder=tmp_path) in str(caught.value)
 
 
